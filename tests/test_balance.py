@@ -1,14 +1,15 @@
-"""Notebook 09: the numbers in its figures computed again by loops; its stored runs; its draws."""
+"""Notebook 09: the numbers in its figures computed again by loops; its stored runs; what it says of them; its draws."""
 
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from pathlib import Path
 
 import pytest
 import torch
-from drawings import BALANCES, numbers, tips
+from drawings import numbers, tips
 
 from autograder.authoring.experiments import balance as making
 from ffnlab.course.exercises import balance as exercises
@@ -16,66 +17,26 @@ from ffnlab.course.experiments import balance as experiment
 from ffnlab.course.figures import balance as figures
 from ffnlab.registry import active_course
 
-# load
+# The stored runs
 
 
-def test_load_says_what_is_stored() -> None:
-    for setting in BALANCES:
-        run = experiment.stored()["runs"][experiment.name(*setting)]
-        figure = figures.load(*setting)
-        assert numbers(figure.title)[-2:] == [round(run["effective"][0], 1), 8]
-        last = 100 * run["load"][-1][0] / sum(run["load"][-1])
-        assert f"expert 0 gets {last:.0f}% of the tokens, {run['dead'][0]} experts get none" in figure.sentence
-        assert f"{min(run['error']):.4f}" in figure.sentence and f"{max(run['error']):.4f}" in figure.sentence
-
-
-def test_load_counts_at_every_step() -> None:
-    for head_start in experiment.HEAD_STARTS:
-        run = experiment.stored()["runs"][experiment.name("none", head_start)]
-        for index, row in enumerate(run["load"][:-1]):
-            figure = figures.load("none", head_start, experiment.EVERY * index)
-            effective = math.exp(-sum(x / sum(row) * math.log(x / sum(row)) for x in row if x))
-            assert numbers(figure.title)[-2:] == [pytest.approx(effective, abs=0.051), 8]
-            assert f"expert 0 gets {100 * row[0] / sum(row):.0f}% of the tokens" in figure.sentence
-
-
-@pytest.mark.parametrize("planted", [False, True])
-@pytest.mark.parametrize("look", range(len(experiment.LOOKS)))
-def test_the_tables_are_those_of_the_stored_runs(look: int, planted: bool) -> None:
-    figure = figures.clusters(experiment.LOOKS[look], planted)
-    tip_numbers = [numbers(tip) for tip in tips(figure)]
-    shares = []
-    for cure in figures.CURE_LABELS:
-        run = experiment.stored()["runs"][experiment.name(cure, 3 if planted else 0)]
-        shares += [share for row in zip(*run["tables"][look], strict=True) for share in row]
-        for edge in (min(run["told"][look]), max(run["told"][look])):
-            assert f"{edge:.2f}" in figure.sentence
-    assert [values[-3] for values in tip_numbers] == shares
-    assert len(tip_numbers) == 3 * 64
-
-
-def test_the_stored_runs_are_complete_and_small() -> None:
+def test_nothing_was_chosen_on_the_runs_that_are_stored() -> None:
     record = experiment.stored()
-    assert list(record["runs"]) == [experiment.name(*setting) for setting in BALANCES]
-    assert len(record["about"]["seeds"]) >= 5 and experiment.STORED.stat().st_size < 100_000
-    for run in record["runs"].values():
-        assert len(run["load"]) == 1 + experiment.STEPS // experiment.EVERY
-        assert all(abs(sum(row) - 1000) <= 4 for row in run["load"])
-        assert all(abs(sum(row) - 100) <= 4 for table in run["tables"] for row in table)
-        assert len(run["tables"]) == len(run["told"]) == len(experiment.LOOKS)
-        assert len(run["error"]) == len(run["information"]) == len(record["about"]["seeds"])
-        assert run["told"][-1] == run["information"]
+    assert MANY == 15 and not set(experiment.FRESH) & set(experiment.SEEDS) and len(experiment.SEEDS) <= 5
+    assert record["about"]["fresh"] == list(experiment.FRESH) and experiment.STORED.stat().st_size < 20_000
+    settings = [experiment.name(cure, head_start) for cure in experiment.CURES for head_start in experiment.HEAD_STARTS]
+    assert list(record["fresh"]) == settings
+    for run in record["fresh"].values():
+        assert {len(values) for values in run.values()} == {MANY}
 
 
-@pytest.mark.parametrize("cure", ["none", "loss, α = 0.01", "bias, u = 0.01"])
-def test_a_stored_run_comes_out_again(cure: str) -> None:
-    run = making.train_with_cure(cure, 3, 0)
-    record = experiment.stored()["runs"][experiment.name(cure, 3)]
-    share = (run.counts / run.counts.sum()).tolist()
-    effective = math.exp(-sum(p * math.log(p) for p in share if p))
-    assert effective == pytest.approx(record["effective"][0], abs=0.3)
-    assert run.error == pytest.approx(record["error"][0], rel=0.3)
-    assert making.information(run.tables[-1]) == pytest.approx(record["information"][0], abs=0.15)
+@pytest.mark.parametrize("setting", [("none", 0), ("loss, α = 0.01", 3), ("bias, u = 0.01", 0), ("bias, u = 0.01", 3)])
+def test_a_stored_run_comes_out_again(setting: tuple[str, int]) -> None:
+    again = making.numbers([making.train_with_cure(*setting, experiment.FRESH[0])])
+    record = experiment.fresh(*setting)
+    assert again["effective"][0] == pytest.approx(record["effective"][0], abs=0.3)
+    assert again["error"][0] == pytest.approx(record["error"][0], rel=0.3)
+    assert again["information"][0] == pytest.approx(record["information"][0], abs=0.15)
 
 
 def test_information_is_1_for_a_permutation_and_0_where_the_expert_tells_nothing() -> None:
@@ -88,7 +49,7 @@ def test_information_is_1_for_a_permutation_and_0_where_the_expert_tells_nothing
     assert making.information(pairs) == pytest.approx(math.log(4) / math.log(8))
 
 
-# What is said of training, from seeds on which nothing was chosen
+# What is said of training
 
 SOURCE = (Path(__file__).parent.parent / "solutions" / "09_balance.py").read_text(encoding="utf-8")
 MANY = len(experiment.FRESH)
@@ -123,88 +84,156 @@ def text() -> str:
     return " ".join(line.removeprefix("# ") for line in SOURCE.splitlines())
 
 
-def test_nothing_was_chosen_on_the_runs_that_are_told_of() -> None:
-    record = experiment.stored()
-    assert MANY == 15 and not set(experiment.FRESH) & set(experiment.SEEDS) and len(experiment.SEEDS) <= 5
-    assert record["about"]["fresh"] == list(experiment.FRESH)
-    assert list(record["fresh"]) == [experiment.name(*setting) for setting in experiment.TEXT_SETTINGS]
-    for run in record["fresh"].values():
-        assert {len(of) for what, of in run.items() if what != "told"} == {MANY} == {len(of) for of in run["told"]}
-
-
-@pytest.mark.parametrize("setting", [("none", 0), (GENTLE, 3), (BIAS, 0)])
-def test_a_fresh_run_comes_out_again(setting: tuple[str, int]) -> None:
-    again = making.numbers([making.train_with_cure(*setting, experiment.FRESH[0])])
-    record = experiment.fresh(*setting)
-    assert again["effective"][0] == pytest.approx(record["effective"][0], abs=0.3)
-    assert again["error"][0] == pytest.approx(record["error"][0], rel=0.3)
-    assert again["information"][0] == pytest.approx(record["information"][0], abs=0.15)
-
-
-def test_what_is_said_of_the_collapse_holds_in_the_fresh_runs() -> None:
-    about = experiment.stored()["about"]
-    assert round(statistics.fmean(about["error of an output of 0"]), 2) == 0.27
-    assert 0.2 < min(about["error of an output of 0, fresh"]) < max(about["error of an output of 0, fresh"]) < 0.4
-    assert set(fresh("dead", "none", 3)) == {7} and "kept everything in fifteen other runs" in explain("head_start")
-    assert sum(effective == 1 for effective in fresh("effective", "none", 2)) == 14
-    assert "nearly everything in fourteen" in explain("head_start")
-    assert ranges("effective", "none", 1)[0] >= 1 and 3.5 < ranges("effective", "none", 1)[1] < 4
-    assert ranges("dead", "none", 0) == (1, 5) and "three to seven experts" in explain("head_start")
-    assert ranges("effective", "none", 0)[0] > 2
-    assert round(mean("error", "none", 3), 3) == 0.012
-    assert all(round(mean("error", cure, 3), 3) in (0.005, 0.006) for cure in (GENTLE, BIAS))
-    assert 2 < mean("error", "none", 3) / mean("error", GENTLE, 3) < 3  # “a factor of two or three”
-
-
-def test_what_is_said_of_the_cures_holds_in_the_fresh_runs() -> None:
-    for cure in (GENTLE, STRONG, BIAS, SOFTMAX):
-        assert ranges("effective", cure, 3)[0] > 7 and ranges("dead", cure, 3) == (0, 0)
+def test_what_is_said_of_the_planted_collapse_holds() -> None:
+    assert set(fresh("dead", "none", 3)) == {7}
+    for cure in (GENTLE, "loss, α = 0.1", STRONG, BIAS, SOFTMAX):
+        assert ranges("effective", cure, 3)[0] > 7 and ranges("dead", cure, 3) == (0, 0)  # “work again”
         assert smaller((cure, 3), ("none", 3)) == MANY
-    assert smaller((GENTLE, 3), (BIAS, 3)) == 13 and "the bias at u = 0.01 in 13 of them" in text()
-    assert ranges("effective", "loss, α = 0.001", 3)[1] < 2 and smaller(("loss, α = 0.001", 3), ("none", 3)) <= 2
-    assert ranges("effective", "bias, u = 0.001", 3)[1] < 7.5 and smaller(("bias, u = 0.001", 3), ("none", 3)) <= 2
-    assert mean("error", "bias, u = 0.1", 3) > 0.9 * mean("error", "none", 3)
-    assert smaller((GENTLE, 3), (STRONG, 3)) == MANY and "in each of fifteen other runs" in explain("which_alpha")
-    assert smaller((BIAS, 3), (SOFTMAX, 3)) == 14 and "as in 14 of 15 other runs" in text()
-    gates = [round(mean("gate", cure, 3), 2) for cure in (SOFTMAX, BIAS)]
-    assert f"{gates[0]:.2f} on average, against {gates[1]:.2f} with sigmoids" in text()
+    assert ranges("effective", "loss, α = 0.001", 3)[1] < 2 and "0.001 is too weak" in explain("which_alpha")
+    assert mean("effective", "bias, u = 0.001", 3) < 6 and smaller(("bias, u = 0.001", 3), ("none", 3)) <= 2
+    collapse = mean("error", "none", 3)
+    assert ranges("effective", "none", 3) == (1, 1) and "the collapsed run's" in text()
+    assert 0.7 < mean("error", STRONG, 3) / collapse < 0.8 and "still three quarters" in text()
+    assert all(mean("error", cure, 3) < 0.5 * collapse for cure in (GENTLE, BIAS)) and "less than half of" in text()
+    assert min(fresh("effective", STRONG, 3)) > 7.98  # “the load is perfect”
+    assert smaller((GENTLE, 3), (BIAS, 3)) == 13 and "and the loss does a little better" in text()
+    assert smaller((GENTLE, 3), (STRONG, 3)) == MANY  # the guess
 
 
-def test_what_is_said_of_an_even_load_holds_in_the_fresh_runs() -> None:
-    errors = [round(mean("error", cure, 0), 4) for cure in ("none", GENTLE)]
-    assert f"the mean error is {errors[0]:.4f} without a cure and {errors[1]:.4f} with α = 0.01" in text()
-    assert MANY - smaller((GENTLE, 0), ("none", 0)) == 6 and "in 6 of 15 runs the cure made it larger" in text()
+def test_the_slow_bias_needs_more_time() -> None:
+    """After the head start it is worse than no cure with 300 steps, and better with 600, beside either rival."""
+    slow, rivals = experiment.SLOW, ("none", experiment.SIGMOID)
+    assert (set(experiment.LONG_CURES), experiment.LONG) == ({slow, *rivals}, 2 * experiment.STEPS)
+    for rival in rivals:
+        assert smaller((rival, 3), (slow, 3)) == 14
+        assert sum(a < b for a, b in zip(experiment.longer(slow), experiment.longer(rival), strict=True)) == 13
+    assert "it ends worse than no cure in fourteen runs of fifteen" in text()
+    assert "With 600 steps it ends better in thirteen" in text()
+
+
+def test_a_longer_run_comes_out_again() -> None:
+    again = making.train_with_cure(experiment.SLOW, 3, experiment.FRESH[0], experiment.LONG)
+    assert again.error == pytest.approx(experiment.longer(experiment.SLOW)[0], rel=0.3)
+
+
+def test_errors_have_a_scale() -> None:
+    from ffnlab.course.experiments import river
+
+    nothing = {made: made.stored()["about"]["error of an output of 0"] for made in (experiment, river)}
+    assert f"an output of 0 would have {statistics.fmean(nothing[experiment]):.2f}" in text()
+    assert 0.9 < statistics.fmean(nothing[river]) < 1.1 and "an output of 0 has an error of about 1," in text()
+
+
+def test_what_is_said_where_nothing_was_planted_holds() -> None:
+    none, sigmoid = mean("error", "none", 0), mean("error", experiment.SIGMOID, 0)
+    assert 1.9 < mean("error", STRONG, 0) / none < 2.4 and "it doubles the error" in text()
+    assert smaller((STRONG, 0), ("none", 0)) == 0  # “more harm than no cure”
+    assert mean("error", BIAS, 0) < mean("error", GENTLE, 0) < none
+    assert smaller((BIAS, 0), (GENTLE, 0)) == 7  # so neither is reliably better, and the text names no winner
+    assert "the bias wins in seven runs of fifteen" in text()
+    assert sigmoid < none  # so the bias with sigmoids has a rival of its own in the figure
+    assert mean("error", SOFTMAX, 0) < mean("error", BIAS, 0)  # and its lead over no cure is not the sigmoids'
+    assert experiment.CURES[SOFTMAX].scores == "softmax"  # and of no other bias, as is said below the table
+    assert all(cure.scores == "sigmoid" for name, cure in experiment.CURES.items() if cure.u and name != SOFTMAX)
+
+
+def test_the_table_of_cures_has_their_means() -> None:
+    rows = [line.strip("| ").split(" | ") for line in experiment.table().splitlines()[2:]]
+    assert [row[0] for row in rows] == list(experiment.CURES)
+    for cure, *cells in rows:
+        means = [mean("effective", cure, 3), mean("error", cure, 3), mean("effective", cure, 0), mean("error", cure, 0)]
+        means += [mean("information", cure, 0), mean("gate", cure, 0)]
+        assert [float(cell) for cell in cells] == pytest.approx(means, abs=0.051)
+        assert [float(cell) for cell in cells[1:5:2]] == pytest.approx(means[1:5:2], abs=0.000051)
+        assert [float(cell) for cell in cells[4:]] == pytest.approx(means[4:], abs=0.0051)
+
+
+def test_a_sure_and_even_router_pays_more_than_one_that_is_unsure() -> None:
+    generator = torch.Generator().manual_seed(0)
+    E, T = experiment.N_EXPERTS, experiment.TOKENS
+    loads = torch.stack([torch.randint(E, (T,), generator=generator).bincount(minlength=E) / T for _ in range(2000)])
+    assert float(E * (loads**2).sum(1).mean()) == pytest.approx(1 + (E - 1) / T, abs=0.001)
+    assert f"{1 + (E - 1) / T:.3f} in the toy" in text()
+    assert 5 < (E - 1) / T / mean("error", GENTLE, 0) < 6 and "0.027, is more than five times the error" in text()
+    assert 0.45 < mean("gate", STRONG, 0) / mean("gate", GENTLE, 0) < 0.6 and "only half as large" in text()
+
+
+def test_errors_are_about_a_fifteenth_of_the_rivers() -> None:
+    from ffnlab.course.experiments import river
+
+    for branch, cure in ((river.PLAIN, "none"), (river.Branch("loss 0.1", 60), GENTLE)):
+        shown = [row["3000"]["error"] for row in river.others(3, branch)]
+        assert 10 < statistics.fmean(shown) / mean("error", cure, 3) < 20
+    assert "about a fifteenth" in text() and "about a fifteenth" in explain("which_alpha")
+
+
+def test_the_full_answer_tells_what_is_stored() -> None:
     ratios = [a / b for a, b in zip(fresh("error", STRONG, 0), fresh("error", "none", 0), strict=True)]
-    span = f"{min(ratios):.1f} to {max(ratios):.1f} times"
-    assert f"{span} the error of no loss" in explain("which_alpha") and f"{span} that without a loss" in text()
-    assert f"in {MANY - smaller((STRONG, 0), ('none', 3))} of 15 other runs" in explain("perfect_and_bad")
-    fewer = [a / b for a, b in zip(fresh("error", GENTLE, 0), fresh("error", STRONG, 0), strict=True)]
-    assert f"with {statistics.geometric_mean(fewer):.2f} times the error" in explain("perfect_and_bad")
+    assert f"{min(ratios):.1f} to {max(ratios):.1f} times that without a loss" in text()
     for what, cure, head_start in (("error", STRONG, 0), ("error", "none", 3), ("error", "none", 0)):
         low, high = ranges(what, cure, head_start)
-        assert f"{low:.4f} to {high:.4f}" in text()  # the full answer to M11
-    tells = [statistics.fmean(experiment.fresh("none", 0)["told"][0])]
-    tells += [mean("information", cure, 0) for cure in (GENTLE, STRONG)]
-    assert f"tells {tells[0]:.2f} of the cluster on average" in text()
-    assert f"that becomes {tells[1]:.2f}, and" in text() and f"it falls to {tells[2]:.2f}" in text()
+        assert f"{low:.4f} to {high:.4f}" in text()
     for cure in (GENTLE, STRONG):
         low, high = ranges("information", cure, 0)
         assert f"{low:.2f} to {high:.2f}" in text()
-    assert f"the gates fall to {mean('gate', STRONG, 0):.2f};" in text() and ranges("gate", STRONG, 0)[1] < 0.19
-    assert smaller((STRONG, 3), (STRONG, 0)) == 14 and "is smaller, in 14 of 15" in text()
-    late, end = (experiment.fresh(STRONG, 3)["told"][experiment.LOOKS.index(step)] for step in (120, 300))
-    assert sum(a > b for a, b in zip(late, end, strict=True)) == 13 and "So it was in 13." in text()
 
 
-def test_the_tables_of_the_figure_show_what_is_said_of_them() -> None:
-    runs = experiment.stored()["runs"]
-    permutation = runs[experiment.name(GENTLE, 0)]["tables"][-1]
-    assert all(sorted(row) == [0] * 7 + [100] for row in [*permutation, *map(list, zip(*permutation, strict=True))])
-    table = runs[experiment.name(STRONG, 0)]["tables"][-1]
-    for rows in (table, list(zip(*table, strict=True))):
-        assert all(sum(share >= 5 for share in row) >= 2 for row in rows)
-    information = runs[experiment.name(STRONG, 3)]["told"]
-    assert information[-1][0] < information[experiment.LOOKS.index(120)][0]
+def test_the_two_logs_of_the_quiz_are_two_stored_runs() -> None:
+    rows = re.findall(r"^# \| [12] \| ([\d.]+) \| (.* %) \|$", SOURCE, re.M)
+    run = experiment.FRESH.index(experiment.QUIZ_SEED)
+    for (experts, shares), cure in zip(rows, experiment.QUIZ, strict=True):
+        assert experts == f"{fresh('effective', cure, 0)[run]:.1f}"
+        assert shares == ", ".join(f"{percent} %" for percent in experiment.tokens_by_expert(cure))
+    assert experiment.QUIZ == (STRONG, GENTLE)
+    assert ranges("information", STRONG, 0)[1] < ranges("information", GENTLE, 0)[0]  # so the answer is no luck
+
+
+def test_the_routing_in_the_quiz_comes_out_again() -> None:
+    shown, again = experiment.tokens_by_expert(GENTLE), making.tokens_by_expert(GENTLE)
+    assert again == pytest.approx(shown, abs=10) and abs(sum(shown) - 100) <= 4
+
+
+def test_each_letter_of_the_quiz_of_the_selection_bias_is_an_answer_that_somebody_computes() -> None:
+    scores, biases = (0.6, 0.3, 0.2), (0.0, 0.0, 0.2)
+    sums = [score + bias for score, bias in zip(scores, biases, strict=True)]
+    first, second = sorted(range(3), key=lambda e: -sums[e])[:2]
+    assert (first, second) == (0, 2)
+    weights = {
+        "A": sums[first] / (sums[first] + sums[second]),  # the bias in the weights
+        "B": scores[first] / (scores[first] + scores[second]),
+        "C": scores[0] / (scores[0] + scores[1]),  # the bias forgotten
+    }
+    options = dict(re.findall(r"^# - \*\*([ABC])\.\*\* (0\.\d\d)$", SOURCE, re.M))
+    assert options == {letter: f"{weight:.2f}" for letter, weight in weights.items()}
+
+
+# lowest_loss
+
+
+def test_no_random_router_has_a_smaller_loss_than_the_record() -> None:
+    """For given loads the best probabilities are known: each token shares equally among its own expert and the least loaded ones."""
+
+    def least(loads: torch.Tensor) -> float:
+        E, total = len(loads), 0.0
+        for e in range(E):
+            others = torch.cat([loads[:e], loads[e + 1 :]]).sort().values
+            shared = torch.cat([loads[e : e + 1], others]).cumsum(0) / torch.arange(1, E + 1)
+            total += float(loads[e] * shared.min())
+        return E * total
+
+    generator = torch.Generator().manual_seed(0)
+    for E in (3, 4, 5, 8):
+        busy = (E + 1) // 2
+        even = torch.zeros(E, dtype=torch.float64)
+        even[:busy] = 1 / busy
+        assert least(even) == pytest.approx(exercises.record(E))
+        for _ in range(1500):
+            loads = torch.rand(E, generator=generator, dtype=torch.float64) ** 3
+            loads[torch.rand(E, generator=generator) < 0.4] = 0
+            near = even + 0.1 * torch.rand(E, generator=generator, dtype=torch.float64)
+            for drawn in (loads, near):
+                if drawn.sum() > 0:
+                    assert least(drawn / drawn.sum()) >= exercises.record(E) - 1e-9
 
 
 # products
@@ -270,7 +299,7 @@ def test_the_bias_moves_the_choice_and_not_the_weights(step: int) -> None:
 
 
 def test_scores_are_sigmoids_of_their_own_and_a_bias_of_a_tenth_is_enough() -> None:
-    """What section 5 says: they need not sum to 1, expert 4 is third, 0.05 is too little and 0.1 brings it in."""
+    """What is said of the selection bias: they need not sum to 1, expert 4 is third, 0.05 is too little and 0.1 brings it in."""
     assert sum(figures.SCORES) != pytest.approx(1) and all(0 < score < 1 for score in figures.SCORES)
     assert sorted(figures.SCORES)[-3] == figures.SCORES[figures.BIAS_EXPERT]
     titles = {bias: figures.selection(bias).title for bias in (0.0, 0.05, 0.1, 0.3)}
@@ -283,44 +312,14 @@ def test_scores_are_sigmoids_of_their_own_and_a_bias_of_a_tenth_is_enough() -> N
 
 @pytest.mark.parametrize("seed", range(30))
 def test_draws_show_what_they_are_meant_to_show(seed: int) -> None:
-    routing = exercises.load_balance_loss.inputs(seed, seed % 2)
+    routing = exercises.balance_step.inputs(seed, seed % 2)
     E = routing["logits"].shape[1]
-    assert torch.bincount(routing["idx"].flatten(), minlength=E).min() > 0
+    counts = torch.bincount(routing["idx"].flatten(), minlength=E)
+    assert counts.min() > 0 and (counts != counts.double().mean()).any()
     assert torch.bincount(routing["gap"].flatten(), minlength=E)[-1] == 0
     for idx in (routing["idx"], routing["gap"]):
         assert all(len(set(row)) == len(row) for row in idx.tolist())
-    bias = exercises.bias_update.inputs(seed, 0)
-    assert bias["uneven"].min() >= 0 and bias["exact"].min() >= 0
-    assert int(bias["uneven"].sum()) % len(bias["b"]) and not int(bias["exact"].sum()) % len(bias["b"])
-    assert (bias["uneven"] == bias["uneven"].sum() // len(bias["b"])).any()
-    thousands = bias["thousands"].double()
-    for precision in (torch.half, torch.bfloat16):  # what the sign of the difference to the mean needs is lost
-        rounded = thousands.to(precision).double()
-        assert not torch.equal(torch.sign(rounded.mean() - rounded), torch.sign(thousands.mean() - thousands))
-    unused = bias["unused"].double()
-    between = (unused > unused.mean()) & (unused < unused[unused > 0].mean())
-    assert (unused == 0).sum() == 2 and between.any()
+    assert sorted(torch.bincount(routing["at_mean"].flatten()).tolist()) == [4, 5, 8, 8, 8, 8, 8, 15]
     f = torch.bincount(routing["least"].flatten(), minlength=E) / len(routing["least"])
     assert E * (f * routing["logits"].softmax(-1).mean(0)).sum() < 1
-    counts = exercises.diagnose_load.inputs(seed, 0)
-    some = counts["some"] / counts["some"].sum()
-    assert (some == 0).sum() == 2 and ((some > 0) & (some < 0.01)).any()
-    assert (counts["below"] == 0).sum() == 1 and (counts["below"] < 1).all()
-
-
-def test_a_shared_experts_outputs_are_held_against_what_was_drawn() -> None:
-    """Zeros everywhere agree with themselves, and a layer's own experts with its own output."""
-    exercise = exercises.SharedExpertMoE
-    inputs = exercise.inputs(0, 0)
-    values, gradients = (aspect for aspect in exercise.aspects if aspect.facts)
-    assert values.facts and gradients.facts
-    right = exercises._Layer(inputs["sizes"], inputs["shift"], is_renormalised=False)
-    cases = exercises._moe_inputs(inputs["x"], inputs["sizes"])
-    outputs = {label: right(x, top_k).detach() for label, (x, top_k) in cases.items()}
-    assert not any(off.any() for off in values.facts(outputs, inputs).values())
-    nothing = {label: torch.zeros_like(output) for label, output in outputs.items()}
-    assert all(off.abs().max() > 0.1 for off in values.facts(nothing, inputs).values())
-    slopes = right.gradients(inputs["x"], inputs["sizes"][3])
-    assert all(off is True or not off.any() for off in gradients.facts(slopes, inputs).values())
-    twice = {name: 2 * slope for name, slope in slopes.items()}
-    assert gradients.facts(twice, inputs)["gradient of the router"].abs().max() > 1e-6
+    assert sorted(E % 2 for E in exercises.lowest_loss.inputs(seed, 0)["experts"]) == [0, 0, 1]

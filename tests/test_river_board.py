@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
@@ -28,6 +29,9 @@ AXE = Path(sys.prefix) / "hub" / "node_modules" / "axe-core" / "axe.min.js"
 LAST = len(river.STEPS) - 1
 
 
+LOSS, BIAS = "balance loss", "selection bias"
+
+
 def at(step: int) -> int:
     return river.STEPS.index(step)
 
@@ -35,11 +39,20 @@ def at(step: int) -> int:
 # the stored runs
 
 
-def test_the_collapse_undoes_itself_slowly() -> None:
-    """What notebook 09 says: without a cure expert 1 loses some of its tokens in 3,000 steps, in sixteen runs that nothing was chosen on."""
-    plain = next(branch for branch in river.BRANCHES if branch.cure == "none")
-    shares = [row["3000"]["first"] for row in river.others(plain)]
-    assert len(shares) == 16 and min(shares) > 0.19 and max(shares) < 0.77
+def planted() -> dict[river.Branch, river.Run]:
+    return river.runs(board.PLANTED)
+
+
+def test_without_a_cure_no_run_brings_all_eight_to_work() -> None:
+    """Why the third goal has a flag: neither in the stored run, at any step, nor in sixteen runs that nothing was chosen on, at the end."""
+    for head_start in river.HEAD_STARTS:
+        assert (river.runs(head_start)[river.PLAIN].loads.min(1) < river.WORKING).all()
+        ends = [row["3000"]["smallest"] for row in river.others(head_start, river.PLAIN)]
+        assert len(ends) == 16 and max(ends) < river.WORKING
+        ends.append(river.runs(head_start)[river.PLAIN].loads[-1].min())
+        assert ends == [0] * 17  # “without a cure some stay idle, in each of 34 runs”
+        # With the head start one expert had all the tokens, and does not keep them: that collapse ends without a cure.
+        assert min(row["3000"]["effective"] for row in river.others(head_start, river.PLAIN)) > 1.9
 
 
 def test_the_stored_runs_are_complete_and_small() -> None:
@@ -56,45 +69,62 @@ def test_the_stored_runs_are_complete_and_small() -> None:
 
 def test_what_is_said_comes_from_seeds_that_nothing_was_chosen_on() -> None:
     assert len(set(river.FRESH)) >= 15 and not set(river.FRESH) & set(range(5)) and river.STORED_SEED in range(5)
-    assert list(river.stored()["others"]) == [branch.key() for branch in river.BRANCHES]
-    assert all(len(river.others(branch)) == len(river.FRESH) for branch in river.BRANCHES)
+    for head_start in river.HEAD_STARTS:
+        assert list(river.stored()["others"][str(head_start)]) == [branch.key() for branch in river.TOLD]
+        assert all(len(river.others(head_start, branch)) == len(river.FRESH) for branch in river.TOLD)
 
 
 def test_a_run_can_be_repeated() -> None:
     until = 132
-    run = making.train(river.STORED_SEED, river.TEXT_HEAD_START, steps=until)
-    stored = river.runs(river.TEXT_HEAD_START)
+    run = making.train(river.STORED_SEED, board.PLANTED, steps=until)
     assert run.tokens.numpy() == pytest.approx(river.tokens(), abs=1e-4)
     for b, branch in enumerate(river.BRANCHES):
         for n, look in enumerate(run.snapshots):
-            assert making.scale(look.routers[b]) == pytest.approx(stored[branch].routers[n][:, :-1], abs=0.01)
-            assert look.errors[b].item() == pytest.approx(stored[branch].errors[n], abs=0.005)
+            assert making.scale(look.routers[b]) == pytest.approx(planted()[branch].routers[n][:, :-1], abs=0.01)
+            assert look.errors[b].item() == pytest.approx(planted()[branch].errors[n], abs=0.005)
     assert len(run.snapshots) == 1 + until // 6
 
 
 def test_a_branch_is_the_run_without_a_cure_until_its_cure_begins() -> None:
-    run = making.train(river.STORED_SEED, 1, steps=72)
+    run = making.train(river.STORED_SEED, 0, steps=72)
     for b, branch in enumerate(river.BRANCHES[1:], 1):
         same = [bool((look.routers[b] == look.routers[0]).all()) for look in run.snapshots]
         assert same == [step <= branch.when for step in river.STEPS if step <= 72]
 
 
-def test_what_is_said_once_a_goal_is_reached_is_counted_seed_by_seed() -> None:
-    def rows(key: str, step: int) -> list[dict[str, Any]]:
-        return [row[str(step)] for row in river.stored()["others"][key]]
+def test_what_is_said_once_a_goal_is_reached_holds() -> None:
+    even, useful, alone, useless = board.experts().goals
+    slow, quick = (planted()[river.Branch(cure, 60)] for cure in ("loss 0.03", "loss 1"))
+    firsts = [next(river.STEPS[n] for n, load in enumerate(run.loads) if load.min() >= 0.05) for run in (slow, quick)]
+    assert firsts == [1200, 114] and "at step 1,200, and α = 1 at step 114" in even.after
+    by_alpha = [board.first_work(river.Branch(f"loss {alpha:g}", 60)) or 0 for alpha in river.ALPHAS if alpha >= 0.03]
+    assert by_alpha[:-1] == sorted(by_alpha[:-1], reverse=True) and by_alpha[-1] > by_alpha[-2]  # “up to a point”
+    assert "they cut through clusters" in useless.after  # the next test
+    assert alone.flag and "learns nothing" in alone.flag.reasons[alone.flag.right]
 
-    def less(key: str, step: int, factor: float = 1.0) -> int:
-        return sum(a["error"] < factor * b["error"] for a, b in zip(rows(key, step), rows("none", step), strict=True))
+    def lower(head_start: int, cure: str, factor: float = 1.0) -> int:
+        pairs = zip(*(river.others(head_start, of) for of in (river.Branch(cure, 60), river.PLAIN)), strict=True)
+        return sum(row["3000"]["error"] < factor * plain["3000"]["error"] for row, plain in pairs)
 
-    def work(key: str, step: int) -> int:
-        return sum(row["smallest"] >= 0.05 for row in rows(key, step))
+    assert "most runs gain by this, and few gain so much" in useful.after
+    for cure in ("loss 0.1", "loss 0.3", "loss 1", "bias"):  # the settings that reach the goal
+        assert lower(3, cure) >= 14 and lower(3, cure, 0.5) <= 3
+    assert lower(0, "loss 10") == 1 and lower(0, "loss 0.1") == 10
 
-    even, useful, useless = (re.findall(r"\d[\d,.]*\d|\d", goal.after) for goal in board.experts().goals)
-    quick, slow, never = work("strong 60", 240), work("loss 60", 240), work("none", 3000)
-    assert even == [str(n) for n in (16, 60, 10, 240, quick, 0.1, slow, never, 16, "3,000")]
-    gentle, half, strong = less("loss 60", 3000), less("loss 60", 3000, 0.5), less("strong 60", 3000)
-    assert useful == [str(n) for n in (16, 0.1, 60, gentle, half, 10, strong)]
-    assert useless == [str(n) for n in (16, 10, 60, 16 - less("strong 60", 240), 240, 16 - strong, "3,000")]
+
+def test_a_fair_and_useless_router_cuts_through_clusters() -> None:
+    """What is said of its borders: of at least three clusters no expert gets nine tenths."""
+    task = making.Task(river.STORED_SEED)
+    generator = torch.Generator().manual_seed(1000 + river.STORED_SEED)
+    clusters = torch.randint(river.N_EXPERTS, (making.NEW,), generator=generator).numpy()
+    near = np.linalg.norm(river.tokens() - task.centres.numpy()[clusters], axis=1)
+    assert np.median(near) < 2 * making.SPREAD  # these are the tokens' clusters
+    plain = river.runs(0)[river.PLAIN]
+    for branch, run in river.runs(0).items():
+        if branch.when and run.loads[-1].min() >= river.WORKING and run.errors[-1] > plain.errors[-1]:
+            goes = river.assign(run.routers[-1], river.tokens())
+            largest = [np.bincount(goes[clusters == c]).max() / (clusters == c).sum() for c in range(river.N_EXPERTS)]
+            assert sum(share < 0.9 for share in largest) >= 3 and float(branch.cure.split()[1]) >= 3
 
 
 # the same in the browser
@@ -168,7 +198,7 @@ def test_the_regions_are_where_the_tokens_go(chromium: Browser) -> None:
             return sum + (x0 * y1 - x1 * y0) / 2;
           }, 0);
           let wrong = 0, seen = 0, worst = 0;
-          for (const key of ["none", "loss 60", "strong 120", "bias 1200"]) for (const router of runs.run(3, key).routers) {
+          for (const key of ["none", "loss 0.1 60", "loss 10 60", "bias 1200"]) for (const router of runs.run(3, key).routers) {
             const regions = Array.from({ length: 8 }, (_, e) => say.regionOf(router, e));
             worst = Math.max(worst, Math.abs(regions.map(area).reduce((a, b) => a + b) - 5.6 ** 2));
             for (const point of runs.points.slice(0, 240)) {
@@ -187,49 +217,89 @@ def test_the_regions_are_where_the_tokens_go(chromium: Browser) -> None:
 # the board under the hand
 
 
+GENTLE_ALPHA = 0.1  # with it the goal of half the error is reached
+
+
 def scrub(page: Page, step: int) -> None:
     page.locator(".rv-scrub").evaluate(
         "(made, value) => { made.value = value; made.dispatchEvent(new Event('input')); }", at(step)
     )
 
 
-def cure(page: Page, words: str) -> None:
-    page.get_by_role("radio", name=words, exact=True).check(force=True)
+def cure(page: Page, words: str, alpha: float = GENTLE_ALPHA) -> None:
+    page.get_by_role("radiogroup", name="Cure").get_by_role("radio", name=words, exact=True).check(force=True)
+    if words == LOSS:
+        page.locator(".rv-slide").evaluate(
+            "(made, value) => { made.value = value; made.dispatchEvent(new Event('input')); }",
+            river.ALPHAS.index(alpha),
+        )
+
+
+def head_start(page: Page, start: int) -> None:
+    page.get_by_role("radiogroup", name="Head start").get_by_role("radio", name=str(start), exact=True).check(
+        force=True
+    )
 
 
 @needs_chromium
 def test_nothing_is_reached_at_the_start_nor_without_a_cure(page: Page) -> None:
-    assert reached(page) == [False, False, False]
+    assert reached(page) == [False, False, False, False]
     for step in (60, 240, 3000):
         scrub(page, step)
-        run = river.runs(river.TEXT_HEAD_START)[river.BRANCHES[0]]
-        assert f"{run.errors[at(step)]:.3f}" in sentence(page)
-    assert reached(page) == [False, False, False]
+        assert f"{planted()[river.PLAIN].errors[at(step)]:.3f}" in sentence(page)
+    assert reached(page) == [False, False, False, False]
 
 
 @needs_chromium
 def test_the_goals_are_reached_by_what_they_ask_and_not_by_the_cure_that_is_too_strong(page: Page) -> None:
-    cure(page, "balance loss, α = 10")
+    page.get_by_role("radiogroup", name="Cure").get_by_role("radio", name=LOSS, exact=True).check(force=True)
     scrub(page, 3000)
-    assert not reached(page)[1]
+    assert reached(page) == [True, False, False, False], (
+        "the weight that the board begins with helps all and not the error"
+    )
+    first = next(branch for branch in river.BRANCHES if branch.when and board.first_work(branch) == board.earliest())
+    cure(page, LOSS, float(first.cure.split()[1]))
     scrub(page, board.earliest())
     expect(page.locator(".ffp-record")).to_contain_text("and that is the record")
-    cure(page, "balance loss, α = 0.1")
+    cure(page, LOSS)
     scrub(page, 3000)
-    assert reached(page)[:2] == [True, True]
-    fair = [
-        (branch, n)
-        for branch, run in river.runs(river.TEXT_HEAD_START).items()
-        for n in river.after(branch)
-        if branch.cure == "strong" and run.loads[n].min() >= board.EVEN[0] and run.loads[n].max() <= board.EVEN[1]
-        and run.errors[n] >= river.runs(river.TEXT_HEAD_START)[river.BRANCHES[0]].errors[n]
-    ]  # fmt: skip
-    assert fair, "the strong cure is fair and useless somewhere"
-    branch, n = fair[0]
-    cure(page, "balance loss, α = 10")
-    cure(page, f"{branch.when:,}")
-    scrub(page, river.STEPS[n])
-    assert reached(page) == [True, True, True]
+    assert reached(page) == [True, True, False, False]
+    assert "and half of it" in page.locator(".rv-board, body").first.inner_text()
+    head_start(page, 0)
+    assert reached(page) == [True, True, False, False], "the gentle cure is useful"
+    cure(page, LOSS, 10)
+    assert reached(page) == [True, True, False, True]
+
+
+@needs_chromium
+def test_the_level_without_a_cure_is_settled_by_its_flag_alone(page: Page) -> None:
+    flag = page.locator(".ffp-flag").last
+    head_start(page, 0)
+    for step in river.STEPS:
+        scrub(page, step)
+    assert not reached(page)[2]
+    flag.locator("summary").click()
+    flag.get_by_role("button", name=re.compile("learns nothing")).click()
+    assert reached(page)[2]
+    assert "Only a chosen expert learns" in page.locator(".ffp").inner_text()
+
+
+@needs_chromium
+def test_alpha_is_dragged_and_the_river_follows(page: Page) -> None:
+    cure(page, LOSS)
+    scrub(page, 3000)
+    slider = page.locator(".rv-slide")
+    box = slider.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 3 + 4, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 12, box["y"] + box["height"] / 2, steps=6)
+    page.mouse.up()
+    assert page.locator(".rv-weighed").inner_text() == "10"
+    error = planted()[river.Branch("loss 10", 60)].errors[-1]
+    assert f"{error:.3f}" in sentence(page) and page.locator(".rv-scrub").input_value() == str(LAST)
+    cure(page, "selection bias")
+    expect(slider).to_be_disabled()
 
 
 @needs_chromium
@@ -238,15 +308,44 @@ def test_it_plays_stops_and_a_cure_that_comes_in_the_middle_begins_where_it_next
     press.click()
     expect(press).to_have_text("❚❚ Pause")
     page.wait_for_function(f"document.querySelector('.rv-scrub').value > {at(66)}")
-    cure(page, "selection bias, u = 0.03")
-    expect(page.get_by_role("radio", name="120", exact=True)).to_be_checked()
+    cure(page, BIAS)
+    expect(page.get_by_role("radio", name="1,200", exact=True)).to_be_checked()
     press.click()
     expect(press).to_have_text("▶ Play")
     stopped = page.locator(".rv-scrub").input_value()
     page.wait_for_timeout(400)
     assert page.locator(".rv-scrub").input_value() == stopped
-    scrub(page, 240)
-    assert "has been on since step 120" in sentence(page)
+    scrub(page, 1320)
+    assert "has been on since step 1,200" in sentence(page)
+
+
+@needs_chromium
+def test_a_cure_that_is_chosen_at_the_end_is_played_and_not_won_at_once(page: Page) -> None:
+    scrub(page, 3000)
+    page.get_by_role("radiogroup", name="Cure").get_by_role("radio", name=LOSS, exact=True).check(force=True)
+    assert page.locator(".rv-scrub").input_value() == str(at(60)) and not any(reached(page))
+    page.locator(".rv-play").click()
+    page.wait_for_function("document.querySelector('.ffp-done')")
+    assert reached(page) == [True, False, False, False]
+
+
+@needs_chromium
+def test_what_was_said_of_a_goal_goes_with_its_settings(page: Page) -> None:
+    after = page.locator(".ffp-after")
+    cure(page, LOSS)
+    scrub(page, 3000)
+    expect(after).to_contain_text("most runs gain by this")
+    cure(page, LOSS, 10)
+    expect(after).to_contain_text("A larger α is quicker")
+    page.get_by_role("radiogroup", name="Cure").get_by_role("radio", name="none", exact=True).check(force=True)
+    expect(after).to_have_count(0)
+    head_start(page, 0)
+    expect(after).to_have_count(0)
+    cure(page, LOSS, 10)
+    scrub(page, 3000)
+    expect(after).to_contain_text("it is the wrong work")
+    cure(page, LOSS)
+    expect(after).to_have_count(0)
 
 
 @needs_chromium
@@ -268,39 +367,36 @@ def test_keys_reach_everything(page: Page) -> None:
     page.keyboard.press("ArrowLeft")
     assert slider.get_attribute("aria-valuetext") == "step 2880"
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("expert 1")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("expert 0")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert page.locator(".rv-chip[aria-pressed=true]").count() == 1
-    assert page.locator(".rv-dot.rv-fades").count() > 100 and page.locator(".rv-dot.rv-e2.rv-fades").count() == 0
+    assert page.locator(".rv-dot.rv-fades").count() > 100 and page.locator(".rv-dot.rv-e1.rv-fades").count() == 0
     page.keyboard.press("Enter")
     assert page.locator(".rv-dot.rv-fades").count() == 0
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "rv-play", "the row of experts is one stop"
+    assert page.evaluate("!document.activeElement.closest('.rv-legend')"), "the row of experts is one stop"
+    page.locator(".rv-play").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowLeft")
-    assert page.locator(".rv-started").inner_text() == "2"
+    expect(page.get_by_role("radiogroup", name="Head start").get_by_role("radio", name="0", exact=True)).to_be_checked()
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("radio", name="balance loss, α = 0.1", exact=True)).to_be_checked()
+    expect(page.get_by_role("radio", name=LOSS, exact=True)).to_be_checked()
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".rv-weighed").inner_text() == "3"
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("radio", name="120", exact=True)).to_be_checked()
+    expect(page.get_by_role("radio", name="1,200", exact=True)).to_be_checked()
     assert page.evaluate("scrollY") == 0
 
 
 @needs_chromium
-def test_the_head_start_is_dragged_and_a_band_is_pressed(page: Page) -> None:
-    slider = page.locator(".rv-start")
-    box = slider.bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] - 12, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 12, box["y"] + box["height"] / 2, steps=6)
-    page.mouse.up()
-    assert page.locator(".rv-started").inner_text() == "0"
+def test_the_head_start_is_taken_away_and_a_region_is_pressed(page: Page) -> None:
+    head_start(page, 0)
     scrub(page, 3000)
-    largest = int(river.runs(0)[river.BRANCHES[0]].loads[LAST].argmax()) + 1
+    largest = int(river.runs(0)[river.PLAIN].loads[LAST].argmax())
     page.locator(f".rv-region.rv-e{largest}").click()
     expect(page.locator(f".rv-chip.rv-e{largest}")).to_have_attribute("aria-pressed", "true")
     page.locator(f".rv-chip.rv-e{largest}").click()
@@ -311,7 +407,7 @@ def test_the_head_start_is_dragged_and_a_band_is_pressed(page: Page) -> None:
 def test_marks_stay_when_the_state_changes(page: Page) -> None:
     page.evaluate("window.marks = [...document.querySelectorAll('.rv-dot, .rv-band, .rv-region')]")
     scrub(page, 240)
-    cure(page, "balance loss, α = 10")
+    cure(page, LOSS, 10)
     assert page.evaluate("marks.every((mark) => mark.isConnected)")
     assert page.evaluate("document.querySelectorAll('.rv-dot, .rv-band, .rv-region').length === marks.length")
 
@@ -320,7 +416,7 @@ def test_marks_stay_when_the_state_changes(page: Page) -> None:
 @pytest.mark.parametrize("width", [390, 760])
 def test_words_are_large_enough_and_nothing_scrolls_sideways(chromium: Browser, width: int) -> None:
     page = opened(chromium, width)
-    cure(page, "balance loss, α = 10")
+    cure(page, LOSS, 10)
     scrub(page, 3000)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate(
@@ -329,7 +425,7 @@ def test_words_are_large_enough_and_nothing_scrolls_sideways(chromium: Browser, 
           .map((one) => parseFloat(getComputedStyle(one).fontSize))"""
     )
     assert min(sizes) >= 11
-    for mark in page.locator(".ffp button:visible, .rv-option, .rv-scrub, .rv-start").all():
+    for mark in page.locator(".ffp button:visible, .rv-option, .rv-scrub, .rv-slide").all():
         box = mark.bounding_box()
         assert box and min(box["width"], box["height"]) >= 24
     outside = page.evaluate(
@@ -346,7 +442,7 @@ def test_words_are_large_enough_and_nothing_scrolls_sideways(chromium: Browser, 
 def test_with_reduced_motion_nothing_slides(chromium: Browser) -> None:
     page = opened(chromium, reduced_motion="reduce")
     scrub(page, 240)
-    cure(page, "balance loss, α = 10")
+    cure(page, LOSS, 10)
     assert page.locator(".rv-band").first.evaluate("(made) => getComputedStyle(made).transitionDuration") == "0s"
     x = page.locator(".rv-head").get_attribute("x1")
     page.wait_for_timeout(200)
@@ -356,17 +452,21 @@ def test_with_reduced_motion_nothing_slides(chromium: Browser) -> None:
 
 @needs_chromium
 def test_the_numbers_in_the_sentence_are_those_of_the_run(page: Page) -> None:
-    for name, words in board.CURES.items():
-        cure(page, words["button"])
-        for step in (6, 240, 3000):
-            scrub(page, step)
-            branch = river.Branch(name, 60) if name != "none" else river.BRANCHES[0]
-            run = river.runs(river.TEXT_HEAD_START)[branch]
-            text = sentence(page)
-            load = run.loads[at(step)]
-            assert f"expert {load.argmax() + 1} gets" in text and f"{run.errors[at(step)]:.3f}" in text
-            shares = [float(share) for share in re.findall(r"([\d.]+)\s%", text)]
-            assert min(abs(share - 100 * load.max()) for share in shares) <= 0.51
+    for start in river.HEAD_STARTS:
+        head_start(page, start)
+        for branch in river.TOLD:
+            kind, _, alpha = branch.cure.partition(" ")
+            cure(page, board.CURES[kind]["button"], float(alpha or GENTLE_ALPHA))
+            for step in (6, 240, 3000):
+                scrub(page, step)
+                run = river.runs(start)[branch]
+                text = sentence(page)
+                load = run.loads[at(step)]
+                assert f"expert {load.argmax()} gets" in text and f"{run.errors[at(step)]:.3f}" in text
+                shares = [float(share) for share in re.findall(r"([\d.]+)\s%", text)]
+                assert min(abs(share - 100 * load.max()) for share in shares) <= 0.51
+            errors = [row["3000"]["error"] for row in river.others(start, branch)]
+            assert f"are from {min(errors):.3f} to {max(errors):.3f}" in text
 
 
 @needs_chromium
@@ -376,8 +476,8 @@ def test_everybody_can_use_it(chromium: Browser, theme: str) -> None:
     page = opened(chromium, theme=theme)
     page.emulate_media(reduced_motion="reduce")
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    for words in ("none", "balance loss, α = 10"):
-        cure(page, words)
+    for words in ("none", LOSS):
+        cure(page, words, 10)
         scrub(page, 240)
         report = page.evaluate("() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
         assert [f"{violation['id']}: {violation['nodes'][0]['html'][:120]}" for violation in report["violations"]] == []

@@ -1,7 +1,7 @@
 """Notebook 09's toy with the cures by their formulas, which are what the notebook asks for.
 
-`python -m autograder.authoring.experiments.balance` makes all settings times five seeds, those that are told of
-times fifteen more, and writes ffnlab's experiments/balance.json: five minutes of one core.
+`python -m autograder.authoring.experiments.balance` makes fifteen runs of every cure, with the head start and without, and fifteen longer ones of
+three, and writes ffnlab's experiments/balance.json: six minutes of one core.
 """
 
 from __future__ import annotations
@@ -15,19 +15,16 @@ import torch
 from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments.balance import (
     CURES,
-    EVERY,
     FRESH,
     HEAD_STARTS,
-    LOOKS,
+    LONG,
+    LONG_CURES,
     N_EXPERTS,
-    SEEDS,
+    QUIZ,
+    QUIZ_SEED,
     STEPS,
     STORED,
-    TEXT_SETTINGS,
-    Balance,
     BalanceRun,
-    Cure,
-    Update,
     name,
     train,
 )
@@ -42,86 +39,67 @@ def information(table: torch.Tensor) -> float:
     return share.item()
 
 
-def functions(cure: Cure) -> tuple[Balance | None, Update | None]:
-    """Loss and bias of a cure by their formulas, for top-1 routing; None where they are off."""
-
-    def balance(logits: torch.Tensor, experts: torch.Tensor) -> torch.Tensor:
-        load = torch.zeros(N_EXPERTS).index_add(0, experts[:, 0], torch.ones(len(experts)))
-        return cure.alpha * N_EXPERTS * (logits.softmax(1) @ load).sum() / len(experts) ** 2
-
-    def update(selection: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-        even = counts.sum() / N_EXPERTS
-        return selection + cure.u * ((counts < even).float() - (counts > even).float())
-
-    return balance if cure.alpha else None, update if cure.u else None
+def step(logits: torch.Tensor, experts: torch.Tensor, selection: torch.Tensor, u: float) -> dict[str, torch.Tensor]:
+    """Loss and new selection bias by their formulas, for top-1 routing."""
+    load = torch.zeros(N_EXPERTS).index_add(0, experts[:, 0], torch.ones(len(experts)))
+    even = len(experts) / N_EXPERTS
+    return {
+        "loss": N_EXPERTS * (logits.softmax(1) @ load).sum() / len(experts) ** 2,
+        "bias": selection + u * ((load < even).float() - (load > even).float()),
+    }
 
 
-def train_with_cure(cure: str, head_start: float, seed: int) -> BalanceRun:
+def train_with_cure(cure: str, head_start: float, seed: int, steps: int = STEPS) -> BalanceRun:
     """One run with one of CURES."""
-    balance, update = functions(CURES[cure])
-    return train(seed, head_start, balance, update, CURES[cure].scores)
+    return train(seed, head_start, step, CURES[cure], steps)
+
+
+def longer_errors(cure: str) -> list[float]:
+    """The errors of the longer runs with a cure, after the head start, by seed of FRESH."""
+    return [round(train_with_cure(cure, HEAD_STARTS[0], seed, LONG).error, 4) for seed in FRESH]
+
+
+def tokens_by_expert(cure: str) -> list[int]:
+    """Which percentages of the tokens of cluster 0 go to each expert, without a head start."""
+    first = train_with_cure(cure, 0, QUIZ_SEED).table[0]
+    return [round(100 * count / int(first.sum())) for count in first.tolist()]
 
 
 def numbers(runs: list[BalanceRun]) -> dict[str, Any]:
-    """Of each run effective experts, dead experts, the error and the gate; and what the expert tells of the cluster after LOOKS steps, run by
-    run, of which "information" is the last."""
+    """Of each run effective experts, dead experts, the error, what the expert tells of the cluster, and the gate."""
     shares = [run.counts / run.counts.sum() for run in runs]
-    information_rows = [[round(information(table), 2) for table in run.tables] for run in runs]
     return {
         "effective": [round(torch.special.entr(share).sum().exp().item(), 2) for share in shares],
         "dead": [int((run.counts == 0).sum()) for run in runs],
         "error": [round(run.error, 4) for run in runs],
-        "told": [list(seeds) for seeds in zip(*information_rows, strict=True)],
-        "information": [seed[-1] for seed in information_rows],
+        "information": [round(information(run.table), 2) for run in runs],
         "gate": [round(run.gate, 2) for run in runs],
     }
-
-
-def summary(runs: list[BalanceRun]) -> dict[str, Any]:
-    """What is drawn of one setting: the first run's load in permille and its tables of clusters and experts in percent of a cluster, and `numbers`."""
-    first = runs[0].tables / runs[0].tables.sum(2, keepdim=True)
-    return {
-        "load": [[round(1000 * share) for share in row] for row in runs[0].load.tolist()],
-        "tables": [[[round(100 * share) for share in row] for row in table] for table in first.tolist()],
-        **numbers(runs),
-    }
-
-
-def fresh() -> tuple[list[float], dict[str, dict[str, Any]]]:
-    """Of FRESH: the error of an output of 0, and the `numbers` of TEXT_SETTINGS."""
-    results, nothing = {}, []
-    for setting in TEXT_SETTINGS:
-        runs = [train_with_cure(*setting, seed) for seed in FRESH]
-        results[name(*setting)] = numbers(runs)
-        nothing = [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
-        print(setting, results[name(*setting)]["error"], flush=True)
-    return nothing, results
 
 
 def main() -> None:
     torch.set_num_threads(1)
     start = time.process_time()
-    summaries = {}
-    nothing: list[float] = []
-    settings = list(itertools.product(CURES, HEAD_STARTS))
-    for number, (cure, head_start) in enumerate(settings, 1):
-        runs = [train_with_cure(cure, head_start, seed) for seed in SEEDS]
-        summaries[name(cure, head_start)] = summary(runs)
-        nothing = nothing or [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
-        print(f"{number} of {len(settings)} settings, {time.process_time() - start:.0f} CPU seconds", flush=True)
-    of_fresh, fresh_results = fresh()
+    results, nothing = {}, []
+    for cure, head_start in itertools.product(CURES, HEAD_STARTS):
+        runs = [train_with_cure(cure, head_start, seed) for seed in FRESH]
+        results[name(cure, head_start)] = numbers(runs)
+        nothing = [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
+        print(name(cure, head_start), results[name(cure, head_start)]["error"], flush=True)
+    longer = {cure: longer_errors(cure) for cure in LONG_CURES}
     about = {
-        "seeds": SEEDS,
         "fresh": FRESH,
         "steps": STEPS,
-        "every": EVERY,
-        "looks": LOOKS,
+        "steps of the longer runs": LONG,
         "error of an output of 0": nothing,
-        "error of an output of 0, fresh": of_fresh,
         "torch": TORCH,
         "CPU seconds": round(time.process_time() - start),
     }
-    write(STORED, {"about": about}, {"runs": summaries, "fresh": fresh_results})
+    write(
+        STORED,
+        {"about": about},
+        {"fresh": results, "longer": longer, "tokens of cluster 0": {cure: tokens_by_expert(cure) for cure in QUIZ}},
+    )
 
 
 if __name__ == "__main__":

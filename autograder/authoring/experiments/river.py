@@ -20,9 +20,10 @@ from ffnlab.course.experiments.river import (
     FRESH,
     HEAD_STARTS,
     N_EXPERTS,
+    PLAIN,
     STEPS,
     STORED_SEED,
-    TEXT_HEAD_START,
+    TOLD,
     Branch,
 )
 
@@ -31,6 +32,8 @@ TOKENS, LEARNING_RATE = 256, 0.02  # tokens: a step
 NEW = 2000  # tokens on which a run is looked at
 SIDE, APART, SPREAD = 1.9, 1.15, 0.28  # the clusters' centres lie in a square, so far from each other at least
 ROUTER = 0.3  # how large the router's weights are at the start
+
+Others = dict[str, dict[str, list[dict[str, Any]]]]  # of the fresh seeds: by head start and branch, a row for each
 
 
 class Task:
@@ -172,11 +175,11 @@ def count_moves(run: RiverRun) -> int:
     return most
 
 
-def summarise(run: RiverRun, b: int) -> dict[str, Any]:
+def summarise(run: RiverRun, branch: Branch, b: int) -> dict[str, Any]:
     """Numbers of one branch: the first stored step, after the cure has begun, at which every expert works; and after 240 and 3,000 steps how many
     experts are effective, the smallest share, the first expert's share and the error."""
     loads = [np.bincount(look.experts[b].numpy(), minlength=N_EXPERTS) / NEW for look in run.snapshots]
-    working_steps = [STEPS[n] for n in river.after(BRANCHES[b]) if loads[n].min() >= river.WORKING]
+    working_steps = [STEPS[n] for n in river.after(branch) if loads[n].min() >= river.WORKING]
     numbers: dict[str, Any] = {"works": working_steps[0] if working_steps else None}
     for step in river.LOOKS:
         n = STEPS.index(step)
@@ -195,7 +198,6 @@ def main() -> None:
         "made by": "python -m autograder.authoring.experiments.river",
         "shown": STORED_SEED,
         "fresh": FRESH,
-        "head start of the fresh": TEXT_HEAD_START,
         "new tokens": NEW,
         "settings": {
             "d_ff": D_FF,
@@ -207,29 +209,35 @@ def main() -> None:
         "torch": torch.__version__.partition("+")[0],
     }
     runs = {head_start: train(STORED_SEED, head_start) for head_start in HEAD_STARTS}
-    tokens = river.pack(runs[TEXT_HEAD_START].tokens.double().numpy(), river.TOKEN_UNIT, "<i2")
+    tokens = river.pack(runs[HEAD_STARTS[0]].tokens.double().numpy(), river.TOKEN_UNIT, "<i2")
     parts = {str(head_start): pack_branches(run) for head_start, run in runs.items()}
     about["tokens that rounding moves, at most"] = max(map(count_moves, runs.values()))
-    others: dict[str, list[Any]] = {branch.key(): [] for branch in BRANCHES}
+    others: Others = {str(head_start): {branch.key(): [] for branch in TOLD} for head_start in HEAD_STARTS}
     about["error of an output of 0"] = []
     for seed in FRESH:
-        write(about, tokens, parts, others)
-        run = train(seed, TEXT_HEAD_START)
-        about["error of an output of 0"].append(round(run.nothing, 3))
-        for b, branch in enumerate(BRANCHES):
-            others[branch.key()].append(summarise(run, b))
+        for head_start in HEAD_STARTS:
+            write(about, tokens, parts, others)
+            run = train(seed, head_start, TOLD)
+            for b, branch in enumerate(TOLD):
+                others[str(head_start)][branch.key()].append(summarise(run, branch, b))
+        about["error of an output of 0"].append(round(run.nothing, 3))  # the same tokens with either head start
     write(about, tokens, parts, others)
 
 
-def write(about: dict[str, Any], tokens: str, parts: dict[str, Any], others: dict[str, list[Any]]) -> None:
+def write(about: dict[str, Any], tokens: str, parts: dict[str, Any], others: Others) -> None:
     """Write what was found so far."""
     runs = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in parts.items())
-    rows = ",\n".join(
-        f"  {json.dumps(key)}: {json.dumps(numbers, separators=(',', ':'))}" for key, numbers in others.items()
-    )
-    text = f'{{"about": {json.dumps(about)},\n"tokens": "{tokens}",\n"runs": {{\n{runs}}},\n"others": {{\n{rows}}}}}\n'
+    tables = []
+    for head_start, branches in others.items():
+        rows = ",\n".join(
+            f"  {json.dumps(key)}: {json.dumps(numbers, separators=(',', ':'))}" for key, numbers in branches.items()
+        )
+        tables.append(f'"{head_start}": {{\n{rows}}}')
+    told = ",\n".join(tables)
+    text = f'{{"about": {json.dumps(about)},\n"tokens": "{tokens}",\n"runs": {{\n{runs}}},\n"others": {{\n{told}}}}}\n'
     river.STORED.write_text(text, encoding="utf-8")
-    print(f"{len(others['none'])} of {len(FRESH)} fresh seeds, {len(text):,} bytes", flush=True)
+    done = [len(branches[PLAIN.key()]) for branches in others.values()]
+    print(f"{done} of {len(FRESH)} fresh seeds, {len(text):,} bytes", flush=True)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ all_alike: [0.5, 0.5], [0.5, 0.5]
     The load of your table is even, which is the place to look at. But two clusters have the same favourite, and the code notices that. (Of two equal
     shares the first one is the favourite.)
 three_clusters: [0.75, 0.25, 0.0], [0.25, 0.75, 0.0], [0.0, 0.0, 1.0]
-    Your classmate's code is wrong on it, well found. A smaller table shows it as well: two clusters are enough.
+    Nearly. Your classmate's code is wrong on it. A smaller table shows it as well: two clusters are enough.
 percent: [75.0, 25.0], [25.0, 75.0]
     A row does not add up to 1, or has a negative share. Each row holds the shares of one cluster.
 not_square: [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]

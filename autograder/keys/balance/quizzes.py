@@ -5,21 +5,12 @@ from __future__ import annotations
 from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import balance as exercises
 
-quiz_below_one = quiz_key(
-    exercises.quiz_below_one,
-    right="C",
-    wrong={
-        "A": "The value 1 belongs to an even load, or to even probabilities, but it is no lower bound. The figure with 6 and 4 tokens went to 0.85.",
-        "B": "Without the factor E an even load would give 1/E. With it an even load gives 1, and the value can still be smaller.",
-    },
-)
-
 quiz_dropped = quiz_key(
     exercises.quiz_dropped,
     right="A",
     wrong={
-        "B": "There is no second round: dropped is dropped. Sending a token on to its next expert is another design.",
-        "C": "Then the block would add the token to itself. One published implementation does that; in the papers the layer's output is 0 there.",
+        "B": "The weights stay as they were: the term of the full expert is missing from the sum, and the other term does not grow.",
+        "C": "There is no second round: dropped is dropped. Sending a token on to its next best expert is another design.",
     },
 )
 
@@ -27,7 +18,17 @@ quiz_selection = quiz_key(
     exercises.quiz_selection,
     right="B",
     wrong={
-        "A": "Then the bias would change the output, and a loss of the task would feel it. That is what the method avoids.",
-        "C": "The bias gets no gradient from anywhere: after each step it is moved by ±u, as the counts ask.",
+        "A": "Your weight has the bias in it: 0.6 of 0.6 + 0.4. The bias decides who is chosen. The weights come from the scores alone.",
+        "C": "Your weight is right for the first two experts. But with its bias the third expert is ahead of the second. Who is chosen?",
+    },
+)
+
+quiz_two_logs = quiz_key(
+    exercises.quiz_two_logs,
+    right="A",
+    wrong={
+        "B": "In run 2 a cluster has an expert to itself, which is what the task wants. A strong balance loss drowns the task: every expert is to be wanted "
+        "equally.",
+        "C": "The load can't tell them apart, but the other column can. What does a strong balance loss do to a router that is sure of its choice?",
     },
 )

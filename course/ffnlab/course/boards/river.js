@@ -73,8 +73,18 @@ function middleOf(corners) {
 /** How many experts an uneven load amounts to: the exponential of its entropy. @param {number[]} load */
 export const countEffective = (load) => Math.exp(-load.reduce((sum, share) => sum + (share ? share * Math.log(share) : 0), 0));
 
-/** The name of a branch of training. @param {any} state */
-const keyOf = (state) => (state.cure === "none" ? "none" : `${state.cure} ${state.when}`);
+/** The name of a branch of training. @param {any} data @param {any} state */
+function keyOf(data, state) {
+  if (state.cure === "none") return "none";
+  return `${state.cure === "loss" ? `loss ${data.alphas[state.alpha]}` : state.cure} ${state.when}`;
+}
+
+/** The cure that is on, in words: `short` for the picture, `long` for the sentence. @param {any} data @param {any} state */
+function sayCure(data, state) {
+  const { short, long } = data.cures[state.cure];
+  const alpha = `α = ${data.alphas[state.alpha]}`;
+  return state.cure === "loss" ? { short: `${short}, ${alpha}`, long: `${long} with ${alpha}` } : { short, long };
+}
 
 /** What was sent to the board, unpacked once: the tokens, and every branch at every stored step. */
 export class Runs {
@@ -146,7 +156,7 @@ function runsOf(data) {
 /** What there is to know of a state: its branch and the one without a cure, and the load and the error at its step. @param {any} data @param {any} state */
 function lookAt(data, state) {
   const runs = runsOf(data);
-  const run = runs.run(state.head, keyOf(state));
+  const run = runs.run(state.head, keyOf(data, state));
   const plain = runs.run(state.head, "none");
   const load = run.loads[state.at];
   return {
@@ -161,7 +171,7 @@ function lookAt(data, state) {
 
 /** @type {import("./runtime.js").Board} */
 export const board = {
-  start: (data) => ({ head: data.start, cure: "none", when: data.whens[0], at: 0, expert: 0, playing: false }),
+  start: (data) => ({ head: data.start, cure: "none", alpha: data.firstAlpha, when: data.whens[0], at: 0, expert: -1, playing: false }),
 
   goals: {
     even: (state, data) => {
@@ -170,12 +180,30 @@ export const board = {
     },
     useful: (state, data) => {
       const now = lookAt(data, state);
-      return now.cured && state.at === data.steps.length - 1 && now.working === EXPERTS && now.error < data.wanted * now.without;
+      return state.head === data.start && now.cured && state.at === data.steps.length - 1 && now.working === EXPERTS && now.error < data.wanted * now.without;
+    },
+    alone: (state, data) => {
+      const now = lookAt(data, state);
+      return state.head === 0 && state.cure === "none" && now.working === EXPERTS;
     },
     useless: (state, data) => {
       const now = lookAt(data, state);
-      return now.cured && Math.min(...now.load) >= data.even[0] && Math.max(...now.load) <= data.even[1] && now.error >= now.without;
+      return state.head === 0 && now.cured && state.at === data.steps.length - 1 && now.working === EXPERTS && now.error > now.without;
     },
+  },
+
+  // What was said of a goal goes away with the settings that it speaks of.
+  level(state, data) {
+    const isCured = state.cure !== "none";
+    if (state.head === 0) return isCured ? (board.goals.useless(state, data) ? "useless" : "") : "alone";
+    return isCured ? (board.goals.useful(state, data) ? "useful" : "even") : "";
+  },
+
+  // The level without a cure is tried by whoever has seen such a run to its end.
+  tries(goal, state, _before, data) {
+    if (state.at !== data.steps.length - 1) return false;
+    if (goal === "alone") return state.head === 0 && state.cure === "none";
+    return state.head === data.start && state.cure !== "none";
   },
 
   stage(place, play) {
@@ -183,7 +211,7 @@ export const board = {
     const last = data.steps.length - 1;
     const points = runsOf(data).points.slice(0, DOTS);
     const numbers = Array.from({ length: EXPERTS }, (_, e) => e);
-    const follow = (/** @type {number} */ e) => play.move({ expert: play.state().expert === e + 1 ? 0 : e + 1 });
+    const follow = (/** @type {number} */ e) => play.move({ expert: play.state().expert === e ? -1 : e });
 
     const caption = (/** @type {string} */ text) => element("p", { class: "rv-caption" }, text);
 
@@ -199,12 +227,12 @@ export const board = {
     const plane = layers(left, "rv-plane", 3);
     const [ground, middle, above] = plane.svgs;
     const regions = ground.append("g").selectAll("path").data(numbers).join("path")
-      .attr("class", (/** @type {number} */ e) => `rv-region rv-e${e + 1}`)
+      .attr("class", (/** @type {number} */ e) => `rv-region rv-e${e}`)
       .on("click", (/** @type {Event} */ _, /** @type {number} */ e) => follow(e));
     const dots = middle.append("g").attr("class", "rv-dots").selectAll("circle").data(points).join("circle").attr("r", 3.2);
-    const badges = above.append("g").attr("class", "rv-badges").selectAll("g").data(numbers).join("g").attr("class", (/** @type {number} */ e) => `rv-badge rv-e${e + 1}`);
+    const badges = above.append("g").attr("class", "rv-badges").selectAll("g").data(numbers).join("g").attr("class", (/** @type {number} */ e) => `rv-badge rv-e${e}`);
     badges.append("circle").attr("r", 10);
-    badges.append("text").attr("dy", "0.36em").text((/** @type {number} */ e) => e + 1);
+    badges.append("text").attr("dy", "0.36em").text(String);
 
     // The river: all of it is drawn, and a cover hides what has not yet been.
     const river = layers(right, "rv-river", 2);
@@ -213,13 +241,13 @@ export const board = {
     /** @type {Element} */ (bed.node()).after(cover);
     const sharedName = unique("rv");
     const bands = bed.append("g").selectAll("path").data(numbers).join("path")
-      .attr("class", (/** @type {number} */ e) => `rv-band rv-e${e + 1}`)
+      .attr("class", (/** @type {number} */ e) => `rv-band rv-e${e}`)
       .on("click", (/** @type {Event} */ _, /** @type {number} */ e) => follow(e));
     const behind = surface.append("g");
     const marks = surface.append("g").attr("class", "rv-marks");
     const axis = bed.append("g").attr("class", "rv-axis");
     const ends = surface.append("g").attr("class", "rv-ends").selectAll("text").data(numbers).join("text")
-      .attr("class", (/** @type {number} */ e) => `rv-end rv-e${e + 1}`).attr("dy", "0.36em").text((/** @type {number} */ e) => e + 1);
+      .attr("class", (/** @type {number} */ e) => `rv-end rv-e${e}`).attr("dy", "0.36em").text(String);
     const head = surface.append("line").attr("class", "rv-head");
     const empty = surface.append("text").attr("class", "rv-empty").text("Press Play");
 
@@ -231,7 +259,7 @@ export const board = {
 
     const legend = element("div", { class: "rv-legend", role: "toolbar", "aria-label": "Experts: arrow keys go along them, Enter follows one's tokens" });
     const chips = numbers.map((/** @type {number} */ e) => {
-      const made = element("button", { type: "button", class: `rv-chip rv-e${e + 1}`, tabindex: e ? -1 : 0, onclick: () => follow(e) }, element("b", {}, String(e + 1)), element("span"));
+      const made = element("button", { type: "button", class: `rv-chip rv-e${e}`, tabindex: e ? -1 : 0, onclick: () => follow(e) }, element("b", {}, String(e)), element("span"));
       made.addEventListener("focus", () => chips.forEach((chip) => (chip.tabIndex = chip === made ? 0 : -1)));
       return made;
     });
@@ -257,32 +285,35 @@ export const board = {
     };
     const cures = radios("cure", "Cure", Object.entries(data.cures).map(([cure, { button }]) => [cure, button]), (cure) => {
       const { cure: before, at, when } = play.state();
-      // A cure that is switched on in the middle begins where it can next.
-      const next = data.whens.find((/** @type {number} */ begin) => begin >= data.steps[at]) ?? when;
-      play.move({ cure, when: before === "none" && at && at < last ? next : when });
+      if (before !== "none" || cure === "none" || !at) return play.move({ cure });
+      // A cure that is switched on in the middle begins where it can next. At the end the run goes back to where the cure begins, to be played again.
+      const next = data.whens.find((/** @type {number} */ begin) => begin >= data.steps[at]);
+      play.move(at < last ? { cure, when: next ?? when } : { cure, at: data.steps.indexOf(when) });
     });
-    const whens = radios("when", "from step", data.whens.map((/** @type {number} */ when) => [when, wholeNumber(when)]), (when) => play.move({ when }));
-    const starts = /** @type {HTMLInputElement} */ (element("input", {
-      type: "range", class: "rv-start", min: 0, max: Math.max(...Object.keys(data.runs).map(Number)), step: 1, "aria-label": "head start of expert 1",
-      oninput: () => play.move({ head: Number(starts.value) }),
+    const alphas = /** @type {HTMLInputElement} */ (element("input", {
+      type: "range", class: "rv-slide", min: 0, max: data.alphas.length - 1, step: 1, "aria-label": "α, the weight of the balance loss",
+      oninput: () => play.move({ alpha: Number(alphas.value) }),
     }));
-    const started = element("output", { class: "rv-started" });
+    const weighed = element("output", { class: "rv-weighed" });
+    const whens = radios("when", "from step", data.whens.map((/** @type {number} */ when) => [when, wholeNumber(when)]), (when) => play.move({ when }));
+    const starts = radios("start", "Head start of expert 0", Object.keys(data.runs).map((head) => [Number(head), head]), (head) => play.move({ head }));
     const hands = element("div", { class: "rv-hands" },
-      press,
-      element("div", { class: "rv-choice" }, element("span", { class: "rv-title", "aria-hidden": "true" }, "Head start of expert 1"), starts, started),
-      cures.place, whens.place,
+      press, starts.place, cures.place,
+      element("div", { class: "rv-choice rv-choose-alpha" }, element("span", { class: "rv-title", "aria-hidden": "true" }, "α"), alphas, weighed),
+      whens.place,
     );
 
     const meter = (/** @type {string} */ name) => {
       const words = element("p", { class: "rv-says" });
       const svg = select(element("div")).append("svg").attr("class", "rv-meter").attr("aria-hidden", "true");
-      const made = { words, svg, rail: svg.append("rect").attr("class", "rv-rail"), fill: svg.append("rect").attr("class", `rv-fill rv-${name}`), others: svg.append("g").attr("class", "rv-others"), mark: svg.append("line").attr("class", "rv-without") };
+      const made = { words, svg, rail: svg.append("rect").attr("class", "rv-rail"), fill: svg.append("rect").attr("class", `rv-fill rv-${name}`), others: svg.append("g").attr("class", "rv-others"), mark: svg.append("line").attr("class", "rv-without"), half: svg.append("line").attr("class", "rv-without") };
       return { ...made, place: element("div", { class: "rv-measure" }, words, /** @type {Element} */ (svg.node())) };
     };
     const fair = meter("fair");
     const useful = meter("useful");
     const hint = element("p", { class: "rv-hint" });
-    place.append(legend, hands, element("div", { class: "rv-measures" }, fair.place, useful.place), hint);
+    place.prepend(hands); // what is pressed first is seen first
+    place.append(legend, element("div", { class: "rv-measures" }, fair.place, useful.place), hint);
 
     /** What is drawn now, and the way to what is to be drawn. */
     const shown = { router: new Float64Array(3 * EXPERTS), at: 0 };
@@ -325,7 +356,7 @@ export const board = {
       tick.select("text").attr("x", place_).attr("y", down(0) + 17).text((/** @type {number} */ step) => wholeNumber(step));
       axis.selectAll("text.rv-share").data([0, 0.5, 1]).join("text").attr("class", "rv-share").attr("x", size.left - 5).attr("y", (/** @type {number} */ share) => down(share) + 4).text((/** @type {number} */ share) => `${100 * share}%`);
       const fold = across(data.steps.indexOf(data.fold));
-      behind.selectAll("line.rv-fold").data([0]).join("line").attr("class", "rv-fold").attr("x1", fold).attr("x2", fold).attr("y1", down(1) - 4).attr("y2", down(0));
+      behind.selectAll("line.rv-fold").data([0]).join("line").attr("class", "rv-fold").attr("x1", fold).attr("x2", fold).attr("y1", down(1)).attr("y2", down(0));
       axis.selectAll("text.rv-faster").data([0]).join("text").attr("class", "rv-faster").attr("x", across(last)).attr("y", 11).text(narrow ? "time runs 20 × as fast →" : "from step 240 on, time runs 20 times as fast →");
     }
 
@@ -391,13 +422,13 @@ export const board = {
         shown.router.set(now.run.routers[state.at]);
         shown.at = state.at;
       }
-      const other = drawn !== `${state.head} ${keyOf(state)}`;
+      const other = drawn !== `${state.head} ${keyOf(data, state)}`;
       const playing = state.playing && before?.at !== state.at;
       go(now.run.routers[state.at], state.at, !before ? 0 : play.calm() ? 2 * BEAT * Number(playing) : playing ? BEAT : other ? TURN : CATCH);
       if (!before) paint();
 
       if (!before || other) {
-        drawn = `${state.head} ${keyOf(state)}`;
+        drawn = `${state.head} ${keyOf(data, state)}`;
         place.classList.toggle("rv-still", !before); // a river that is laid out anew does not slide
         bands.attr("d", (/** @type {number} */ e) => {
           const low = now.run.loads.map((load) => load.slice(0, e).reduce((a, b) => a + b, 0));
@@ -406,7 +437,7 @@ export const board = {
           return `M${[...upper, ...lower].join("L")}Z`;
         });
         const begin = across(data.steps.indexOf(state.when));
-        const cure = data.cures[state.cure];
+        const cure = sayCure(data, state);
         marks.selectAll("g").data(state.cure === "none" ? [] : [cure.short]).join((/** @type {any} */ entering) => {
           const made = entering.append("g");
           made.append("line");
@@ -424,13 +455,13 @@ export const board = {
       }
 
       const goes = points.map(([x, y]) => expertAt(now.run.routers[state.at], x, y));
-      dots.attr("class", (/** @type {number[]} */ _, /** @type {number} */ n) => `rv-dot rv-e${goes[n] + 1}${state.expert && goes[n] + 1 !== state.expert ? " rv-fades" : ""}`);
-      for (const made of [regions, badges, bands, ends]) made.classed("rv-fades", (/** @type {number} */ e) => state.expert > 0 && e + 1 !== state.expert);
+      dots.attr("class", (/** @type {number[]} */ _, /** @type {number} */ n) => `rv-dot rv-e${goes[n]}${state.expert >= 0 && goes[n] !== state.expert ? " rv-fades" : ""}`);
+      for (const made of [regions, badges, bands, ends]) made.classed("rv-fades", (/** @type {number} */ e) => state.expert >= 0 && e !== state.expert);
       chips.forEach((chip, e) => {
         const says = percent(now.load[e]);
         /** @type {HTMLElement} */ (chip.lastChild).textContent = says;
-        chip.setAttribute("aria-label", `expert ${e + 1}: ${says} of the tokens`);
-        chip.setAttribute("aria-pressed", String(state.expert === e + 1));
+        chip.setAttribute("aria-label", `expert ${e}: ${says} of the tokens`);
+        chip.setAttribute("aria-pressed", String(state.expert === e));
         chip.classList.toggle("rv-idle", now.load[e] < data.working);
       });
 
@@ -438,22 +469,25 @@ export const board = {
       press.textContent = state.playing ? "❚❚ Pause" : state.at === last ? "↺ Play again" : "▶ Play";
       scrub.value = String(state.at);
       scrub.setAttribute("aria-valuetext", `step ${now.step}`);
-      starts.value = String(state.head);
-      started.textContent = String(state.head);
+      alphas.value = String(state.alpha);
+      alphas.disabled = state.cure !== "loss";
+      alphas.setAttribute("aria-valuetext", String(data.alphas[state.alpha]));
+      weighed.textContent = String(data.alphas[state.alpha]);
+      for (const { value, input } of starts.inputs) input.checked = value === state.head;
       for (const { value, input } of cures.inputs) input.checked = value === state.cure;
       for (const { value, input } of whens.inputs) {
         input.checked = value === state.when;
         input.disabled = state.cure === "none";
       }
       ground.attr("aria-label", `${DOTS} tokens in a plane, by the expert that the router sends them to`);
-      bed.attr("aria-label", `shares of the tokens: ${now.load.map((share, e) => `expert ${e + 1} ${percent(share)}`).join(", ")}`);
+      bed.attr("aria-label", `shares of the tokens: ${now.load.map((share, e) => `expert ${e} ${percent(share)}`).join(", ")}`);
       measure(state, now);
     }
 
     /** @param {any} state @param {ReturnType<typeof lookAt>} now */
     function measure(state, now) {
       const wide = size.plane + (place.classList.contains("rv-narrow") ? place.clientWidth - size.plane : 0);
-      const known = state.head === data.start ? data.ends[keyOf(state)] : { effective: [], errors: [] };
+      const known = data.ends[state.head][keyOf(data, state)] ?? { effective: [], errors: [] };
       const many = countEffective(now.load);
       fair.words.replaceChildren(element("b", {}, "How fair? "), `Like ${many.toFixed(1)} equal experts of 8`);
       useful.words.replaceChildren(element("b", {}, "How wrong? "), `Mean squared error ${now.error.toFixed(3)}`);
@@ -467,9 +501,11 @@ export const board = {
         made.others.selectAll("line").data(others).join("line").attr("x1", stroke).attr("x2", stroke).attr("y1", 14).attr("y2", 21);
         const line = full * Math.min(now.without / ERRORS, 1);
         made.mark.style("display", made === useful && now.cured ? null : "none").attr("x1", line).attr("x2", line).attr("y1", -1).attr("y2", 13);
+        made.half.style("display", made === useful && now.cured && state.head === data.start ? null : "none").attr("x1", data.wanted * line).attr("x2", data.wanted * line).attr("y1", -1).attr("y2", 13);
       }
-      const strokes = state.head === data.start ? `Small strokes: ${data.fresh} other runs with these settings, at step ${wholeNumber(data.steps[last])}. ` : "";
-      hint.textContent = `${strokes}${now.cured ? "Dashed line: the error without a cure, at the same step." : ""}`;
+      const strokes = known.errors.length ? `Small strokes: ${data.fresh} other runs with these settings, at step ${wholeNumber(data.steps[last])}. ` : "";
+      const lines = state.head === data.start ? "Dashed lines: the error without a cure, at the same step, and half of it." : "Dashed line: the error without a cure, at the same step.";
+      hint.textContent = `${strokes}${now.cured ? lines : ""}`;
     }
 
     /** @param {any} state */
@@ -478,13 +514,13 @@ export const board = {
     /** @param {any} state */
     function tell(state) {
       const now = lookAt(data, state);
-      const { long } = data.cures[state.cure];
+      const { long } = sayCure(data, state);
       const cure = long[0].toUpperCase() + long.slice(1);
       const largest = now.load.indexOf(Math.max(...now.load));
       const work = now.working === EXPERTS ? "all eight have work" : now.working === 1 ? "no other has work" : `${now.working} of the eight have work`;
-      const who = `expert ${largest + 1} gets ${percent(now.load[largest])} of the tokens, and ${work}`;
+      const who = `expert ${largest} gets ${percent(now.load[largest])} of the tokens, and ${work}`;
       const error = `The error is ${now.error.toFixed(3)}`;
-      const followed = state.expert ? ` Expert ${state.expert}, whose tokens are shown, gets ${percent(now.load[state.expert - 1])}.` : "";
+      const followed = state.expert < 0 ? "" : ` Expert ${state.expert}, whose tokens are shown, gets ${percent(now.load[state.expert])}.`;
       if (now.cured) {
         return `${cure} has been on since step ${wholeNumber(state.when)}. At step ${wholeNumber(now.step)} ${who}. ${error}; without a cure it is ${now.without.toFixed(3)} at this step.${tellOthers(state)}${followed}`;
       }
@@ -493,14 +529,13 @@ export const board = {
       return `${state.cure === "none" ? "Without a cure, at" : "At"} step ${wholeNumber(now.step)}, ${who}. ${error}.${begins}${tellOthers(state)}${followed}`;
     }
 
-    /** What other seeds say, once the end is reached. @param {any} state */
+    /** What the small strokes show, once the end is reached. @param {any} state */
     function tellOthers(state) {
-      if (state.at !== last || state.head !== data.start) return "";
-      const found = data.ends[keyOf(state)];
-      const plain = data.ends.none;
-      const lower = found.errors.filter((/** @type {number} */ error, /** @type {number} */ n) => error < plain.errors[n]).length;
-      const work = ` In ${found.working} of ${data.fresh} other runs all eight have work at this step`;
-      return state.cure === "none" ? `${work}.` : `${work}, and in ${lower} the error is less than without a cure.`;
+      const found = data.ends[state.head][keyOf(data, state)];
+      if (state.at !== last || !found) return "";
+      const span = (/** @type {number[]} */ errors) => `${Math.min(...errors).toFixed(3)} to ${Math.max(...errors).toFixed(3)}`;
+      const plain = state.cure === "none" ? "" : `; without a cure, from ${span(data.ends[state.head].none.errors)}`;
+      return ` The errors of the ${data.fresh} other runs are from ${span(found.errors)}${plain}.`;
     }
 
     return { draw, words };

@@ -5,12 +5,10 @@ T tokens, E experts, k slots a token; idx [T, k] names the experts of each token
 
 from __future__ import annotations
 
-import math
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from ffnlab.course.counterexample import counterexample, rows_of_numbers
@@ -19,14 +17,13 @@ from ffnlab.observation.exercise import (
     Draw,
     Exercise,
     NotAsAsked,
-    backpropagate,
     describe_result,
     gradients,
     observe_call,
-    on_each,
     quiz,
 )
 from ffnlab.observation.plain_data import Failure
+from ffnlab.phrases import plural
 
 NOTEBOOK = "09_balance"
 
@@ -35,158 +32,6 @@ def _choices(rng: Draw, T: int, E: int, k: int, first: int = 0) -> torch.Tensor:
     """idx [T, k]: random experts from `first` to E - 1, different within each row; low numbers are chosen more often."""
     score = rng.normal(T, E - first) - 0.25 * torch.arange(E - first)
     return first + score.topk(k, dim=1).indices
-
-
-# diagnose_load
-
-
-def _draw_counts(rng: Draw, case: int) -> dict[str, Any]:
-    """Counts of some experts: all busy, one of them with less than a hundredth; some without tokens; one with all of them; averages below 1."""
-    E = rng.integer(5, 9)
-    full = torch.tensor(rng.distinct(E, 1, 60))
-    fullest, emptiest = rng.distinct(2, 0, E - 1)
-    full[fullest], full[emptiest] = 150, 1
-    others = [e for e in range(E) if e not in (fullest, emptiest)]
-    some = full.clone()
-    some[[others[i] for i in rng.distinct(2, 0, E - 3)]] = 0
-    all_at_one = torch.zeros(E, dtype=torch.int64)
-    all_at_one[rng.integer(0, E - 1)] = rng.integer(10, 99)
-    below = 0.2 + 0.7 * rng.normal(E).sigmoid()  # averages over steps need not be whole
-    below[fullest], below[emptiest] = 0.0, 1e-4
-    even = torch.full((E,), rng.integer(2, 9))
-    return {"full": full, "some": some, "all_at_one": all_at_one, "even": even, "below": below}
-
-
-diagnose_load = Exercise(
-    "diagnose_load",
-    draw=_draw_counts,
-    where="the section “A planted collapse”.",
-    understood="Three numbers describe a load: how overfull the fullest expert is, how many get nothing, and how many seem to work.",
-    hints=(
-        "Make the counts floats and divide by their sum: that is the share p of each expert.",
-        "The entropy is −Σ p·ln p, with the natural logarithm. e to the power of it is 1 for a single expert and E for an even load.",
-        "0·ln 0 counts as 0, but a computer says NaN. Leave the zeros out, or ask `torch.special.entr`, which is −p·ln p and knows this.",
-        "`dead` counts the zeros: compare, sum, and make it an int. Return a dict with the three names as keys.",
-    ),
-)
-
-DIAGNOSES = ("max_over_mean", "dead", "effective")
-
-
-def _diagnosis(answer: Any, counts: torch.Tensor) -> Any:
-    result = answer(counts)
-    if not isinstance(result, dict):
-        raise NotAsAsked(f"{describe_result(result)} instead of a dict")
-    missing_keys = [name for name in DIAGNOSES if name not in result]
-    if missing_keys:
-        raise NotAsAsked(f"the dict has no “{missing_keys[0]}”")
-    return {name: result[name] for name in DIAGNOSES}
-
-
-@diagnose_load.aspect("every expert has tokens", points=1, atol=1e-5, rtol=1e-5)
-def diagnose_load_every_expert_has_tokens(answer: Any, full: Any, even: Any, **_: Any) -> Any:
-    return {
-        "an uneven load": observe_call(partial(_diagnosis, answer, full)),
-        "an even load": observe_call(partial(_diagnosis, answer, even)),
-    }
-
-
-@diagnose_load.aspect("experts without tokens", points=1.5, atol=1e-5, rtol=1e-5)
-def diagnose_load_experts_without_tokens(answer: Any, some: Any, all_at_one: Any, **_: Any) -> Any:
-    return {
-        "two experts without tokens": observe_call(partial(_diagnosis, answer, some)),
-        "one expert with all tokens": observe_call(partial(_diagnosis, answer, all_at_one)),
-    }
-
-
-@diagnose_load.aspect("counts that are floats, and left as they were", points=0.5, atol=1e-5, rtol=1e-5)
-def diagnose_load_counts_that_are_floats_and_left_as_they_were(
-    answer: Any, full: Any, some: Any, below: Any, **_: Any
-) -> Any:
-    inputs = {
-        "counts in float32": some.float(),
-        "counts in float64": full.double(),
-        "whole numbers": full,
-        "fractions, all below 1": below,
-        "fractions in float32": below.float(),
-    }
-    return on_each(partial(_diagnosis, answer), inputs)
-
-
-# load_balance_loss
-
-
-def _cover_experts(idx: torch.Tensor, E: int) -> torch.Tensor:
-    """idx with every expert somewhere in it: row e gets expert e, where it has it not."""
-    for expert in range(E):
-        if expert not in idx[expert].tolist():
-            idx[expert, -1] = expert
-    return idx
-
-
-def _draw_routing(rng: Draw, case: int) -> dict[str, Any]:
-    """Logits and choices of T tokens. In `idx` every expert has tokens, in `gap` the last one has none; neither need be the top k.
-
-    In `least` all are at the expert that they want least, so that the loss is below 1.
-    """
-    k, E, T = 2 + case % 2, rng.integer(5, 8), rng.integer(13, 17)
-    logits = rng.normal(T, E, scale=1.5)
-    return {
-        "logits": logits,
-        "least": logits.softmax(-1).mean(0).argmin().expand(T, 1).clone(),
-        "idx": _cover_experts(_choices(rng, T, E, k), E),
-        "gap": _choices(rng, T, E - 1, k),
-        "single": _cover_experts(_choices(rng, T, E, 1), E),
-    }
-
-
-load_balance_loss = Exercise(
-    "load_balance_loss",
-    draw=_draw_routing,
-    where="the section “A loss for balance”.",
-    understood="Counting has no gradient. It comes through the probabilities: down for crowded experts, and so up for empty ones.",
-    hints=(
-        "Two vectors with E numbers each: f is counted from `idx`, P is an average of probabilities. Which dimension goes away in each?",
-        "`torch.bincount(idx.flatten(), minlength=E)` counts. All k·T slots are counted, so that f adds up to 1.",
-        "P is the mean over tokens of a softmax over experts: `dim=-1` is that of the experts.",
-        "Multiply f and P entry by entry, add up, times E. For an even load that gives 1.",
-    ),
-)
-
-
-@load_balance_loss.aspect("value", points=2, atol=1e-6, rtol=1e-6)  # counts / (k * T) is float32
-def load_balance_loss_value(answer: Any, logits: Any, idx: Any, single: Any, least: Any, **_: Any) -> Any:
-    return {
-        "all at the least wanted expert": observe_call(lambda: answer(logits.clone(), least)),
-        "k slots a token": observe_call(lambda: answer(logits.clone(), idx)),
-        "k = 1": observe_call(lambda: answer(logits.clone(), single)),
-    }
-
-
-@load_balance_loss.aspect("gradient", points=1.5, atol=1e-6, rtol=1e-6)
-def load_balance_loss_gradient(answer: Any, logits: Any, idx: Any, least: Any, **_: Any) -> Any:
-    below_one = gradients(lambda logits: answer(logits, least), logits=logits.clone())
-    observation: dict[str, Any] = dict(gradients(lambda logits: answer(logits, idx), logits=logits))
-    return observation | {f"{name}, all at the least wanted expert": slope for name, slope in below_one.items()}
-
-
-@load_balance_loss.aspect("other inputs", points=1.5, atol=1e-6, rtol=1e-6)
-def load_balance_loss_other_inputs(answer: Any, logits: Any, idx: Any, gap: Any, least: Any, **_: Any) -> Any:
-    E = logits.shape[1]
-    everyone = torch.arange(E).expand(len(logits), E).clone()
-    observation = {
-        "an expert without tokens": observe_call(lambda: answer(logits.clone(), gap.clone())),
-        "one token": observe_call(lambda: answer(logits[:1].clone(), idx[:1].clone())),
-        "k = E": observe_call(lambda: answer(logits.clone(), everyone)),
-        "float32": observe_call(lambda: answer(logits.float(), idx.clone())),
-        "float32, all at the least wanted expert": observe_call(lambda: answer(logits.float(), least)),
-        "large logits": observe_call(lambda: answer(1e4 * logits, idx.clone())),
-    }
-    logits_copy, idx_copy = logits.clone(), idx.clone()
-    observe_call(lambda: answer(logits_copy, idx_copy))
-    return observation | {
-        "logits and idx are left as they were": torch.equal(logits_copy, logits) and torch.equal(idx_copy, idx)
-    }
 
 
 # own_expert_counterexample
@@ -208,9 +53,8 @@ def one_each(table: list[list[float]]) -> bool:
 def _shares(observation: Any) -> tuple[list[list[float]]]:
     table = rows_of_numbers(observation, "cluster")
     if len(table) != len(table[0]):
-        raise NotAsAsked(
-            f"there are {len(table)} clusters and {len(table[0])} experts; as many experts as clusters was asked for"
-        )
+        clusters, experts = plural(len(table), "cluster"), plural(len(table[0]), "expert")
+        raise NotAsAsked(f"the table has {clusters} and {experts}; as many experts as clusters were expected")
     if any(share < 0 for row in table for share in row) or any(abs(sum(row) - 1) > 1e-9 for row in table):
         raise NotAsAsked("every row holds the shares of one cluster: none of them is negative, and they add up to 1")
     return (table,)
@@ -232,7 +76,7 @@ own_expert_counterexample = counterexample(
     size=len,
     par=2,
     why_right=_why_even,
-    where="the section “A classmate's test”.",
+    where="the section “Fair is not yet useful”.",
     understood="An even load says how much each expert gets, not what. Experts can be equally busy, and each of them can have tokens of every cluster.",
     hints=(
         "Which tables does the code accept? List its two conditions, in your own words.",
@@ -240,6 +84,262 @@ own_expert_counterexample = counterexample(
         "Begin with a table in which each cluster has its own expert. Let two clusters exchange some of their tokens, so that no load changes.",
     ),
 )
+
+
+# lowest_loss
+
+
+def record(E: int) -> float:
+    """The smallest balance loss that is known for E experts and one slot a token; no random search found less for 3 to 10 experts."""
+    busy = (E + 1) // 2
+    return E / (busy * (E - busy + 1))
+
+
+def _draw_experts(rng: Draw, case: int) -> dict[str, Any]:
+    """Numbers of experts: the notebook's, an odd and an even one."""
+    return {"experts": [8, 3 + 2 * rng.integer(1, 3), 10 + 2 * rng.integer(0, 3)]}
+
+
+lowest_loss = Exercise(
+    "lowest_loss",
+    draw=_draw_experts,
+    where="the section “How low can it go?”.",
+    understood="The loss is smallest where half of the experts are idle, so its value says little about the load. But they are only a hair behind: "
+    "one small step of its gradient, and they have tokens.",
+    hints=(
+        "A product f·P is small where much load meets little probability. Where can a token's probability go, so that it meets no load at all?",
+        "To an expert that nobody chooses. A token's own expert must be ahead of it, but only just.",
+        "If m experts are idle, a token can share its probability equally among its own expert and these m. What is the loss then, if the "
+        "others share the tokens evenly? Try every m.",
+    ),
+)
+
+
+class _Router:
+    """Logits [T, E] of which the loss is asked, each token at its largest one, of equal ones at the first.
+
+    Raises:
+        NotAsAsked: they are something else.
+    """
+
+    def __init__(self, logits: Any, E: int) -> None:
+        if isinstance(logits, Failure):
+            raise NotAsAsked(logits.message)
+        if not isinstance(logits, torch.Tensor) or logits.dim() != 2 or logits.shape[1] != E:
+            raise NotAsAsked(f"{plain_data.describe(logits)} instead of a tensor of shape [T, {E}]")
+        if not 1 <= len(logits) <= 10 * E:
+            raise NotAsAsked(f"there are {len(logits)} tokens; for {E} experts, from 1 to {10 * E} were asked for")
+        rows = logits.double()
+        if not rows.isfinite().all():
+            raise NotAsAsked("a logit is not finite")
+        self.E = E
+        self.chosen = (rows == rows.amax(-1, keepdim=True)).int().argmax(-1)  # [T]
+        self.p = rows.softmax(-1)  # [T, E]
+        self.f = torch.bincount(self.chosen, minlength=E) / len(rows)
+        self.loss = float(E * (self.f * self.p.mean(0)).sum())
+
+    def why_not_lower(self) -> str:
+        """What keeps the loss above the record."""
+        busy = self.f > 0
+        own = self.p.gather(1, self.chosen[:, None])[:, 0]
+        elsewhere = self.p[:, busy].sum(-1) - own  # at experts that other tokens choose
+        n = int(busy.sum())
+        if n == self.E:
+            return "every expert has tokens"
+        if n == 1:
+            return "one expert has all tokens"
+        if elsewhere.mean() > 0.02:
+            return "tokens give probability to experts that others choose"
+        if n * (self.E - n + 1) < round(self.E / record(self.E)):
+            return "too few experts are idle" if n > self.E / 2 else "too many experts are idle"
+        if (own - self.p[:, ~busy].amax(-1)).mean() > 0.02 * own.mean():
+            return "tokens are surer of their own expert than they need be"
+        return "the idle experts or the others are not treated alike"
+
+
+def _below_one(observation: Any, inputs: dict[str, Any]) -> dict[str, str]:
+    routers = {E: _Router(observation[str(E)], E) for E in inputs["experts"]}
+    return {f"{E} experts": "below 1" if router.loss < 1 - 1e-6 else "1 or more" for E, router in routers.items()}
+
+
+def _at_the_record(observation: Any, inputs: dict[str, Any]) -> dict[str, str]:
+    """Of each number of experts, why its loss is above the record; empty where it is not."""
+    routers = {E: _Router(observation[str(E)], E) for E in inputs["experts"]}
+    return {
+        f"{E} experts": "" if router.loss <= 1.02 * record(E) else router.why_not_lower()
+        for E, router in routers.items()
+    }
+
+
+def _logits(answer: Any, experts: list[int]) -> dict[str, Any]:
+    return {str(E): observe_call(lambda E=E: answer(E)) for E in experts}  # type: ignore[misc]
+
+
+@lowest_loss.aspect("below 1", points=1, facts=_below_one)
+def lowest_loss_below_1(answer: Any, experts: list[int]) -> Any:
+    return _logits(answer, experts)
+
+
+@lowest_loss.aspect("as low as the record", points=3, facts=_at_the_record, needs="below 1")
+def lowest_loss_as_low_as_the_record(answer: Any, experts: list[int]) -> Any:
+    return _logits(answer, experts)
+
+
+# balance_step
+
+
+def _cover_experts(idx: torch.Tensor, E: int) -> torch.Tensor:
+    """idx with every expert somewhere in it: row e gets expert e, where it has it not."""
+    for expert in range(E):
+        if expert not in idx[expert].tolist():
+            idx[expert, -1] = expert
+    return idx
+
+
+def _draw_step(rng: Draw, case: int) -> dict[str, Any]:
+    """Logits and choices of T tokens, a selection bias and its step.
+
+    In `idx` every expert has slots, in `gap` the last one has none; neither need be the top k. In `least` all tokens are at the expert that they want
+    least, so that the loss is below 1. In `at_mean` some of 8 experts have the mean load exactly, in eighths, which no rounding moves.
+    """
+    k, E, T = 2 + case % 2, rng.integer(5, 7), rng.integer(13, 17)
+    logits = rng.normal(T, E, scale=1.5)
+    at_mean = torch.tensor([8, 8, 15, 5, 4, 8, 8, 8])[rng.distinct(8, 0, 7)]
+    return {
+        "logits": logits,
+        "idx": _cover_experts(_choices(rng, T, E, k), E),
+        "gap": _choices(rng, T, E - 1, k),
+        "single": _cover_experts(_choices(rng, T, E, 1), E),
+        "least": logits.softmax(-1).mean(0).argmin().expand(T, 1).clone(),
+        "b": rng.normal(E, scale=0.3),
+        "u": rng.uniform(0.01, 0.1),
+        "at_mean": torch.repeat_interleave(torch.arange(8), at_mean)[:, None],
+        "more_logits": rng.normal(64, 8),
+        "more_b": rng.normal(8, scale=0.3),
+    }
+
+
+balance_step = Exercise(
+    "balance_step",
+    draw=_draw_step,
+    where="the sections “A loss for balance” and “A bias for the choice”.",
+    understood="One count of the slots serves for all: for the log, for the loss, whose gradient comes through P, and for the bias, which has none.",
+    hints=(
+        "`torch.bincount(idx.flatten(), minlength=E)` counts the slots of each expert. All that you return is made from these counts.",
+        "`torch.special.entr(f)` is −f·ln f, and 0 at 0. Add it up, and take e to the power of the sum.",
+        "P is the mean over tokens of a softmax over experts, which is `dim=-1`. Multiply f and P entry by entry, add up, times E.",
+        "Which experts should become easier to choose: those with more slots than the mean, or with fewer? `torch.sign` is 0 at 0. "
+        "Count with floats before you take a mean, and use `b.detach()`.",
+    ),
+)
+
+
+def _entries(*names: str) -> Callable[..., Any]:
+    """A probe of some entries of the dict that comes back; the others may still be missing."""
+
+    def call(answer: Any, *arguments: Any) -> Any:
+        result = answer(*arguments)
+        if not isinstance(result, dict):
+            raise NotAsAsked(f"{describe_result(result)} instead of a dict")
+        missing = [name for name in names if name not in result]
+        if missing:
+            raise NotAsAsked(f"the dict has no “{missing[0]}”")
+        return {name: _in_float64(result[name]) if name == "load" else result[name] for name in names}
+
+    return call
+
+
+def _in_float64(load: Any) -> Any:
+    """A load is a count over a count, which torch makes float32 whatever the logits are."""
+    return load.double() if isinstance(load, torch.Tensor) else load
+
+
+_load, _loss, _bias = _entries("load", "effective"), _entries("loss"), _entries("bias")
+
+
+@balance_step.aspect("load and effective experts", points=1.5, atol=1e-5, rtol=1e-5)
+def balance_step_load_and_effective_experts(
+    answer: Any, logits: Any, idx: Any, single: Any, gap: Any, least: Any, b: Any, u: float, **_: Any
+) -> Any:
+    cases = {
+        "k slots a token": idx,
+        "k = 1": single,
+        "an expert without slots": gap,
+        "one expert with all slots": least,
+    }
+    return {
+        label: observe_call(lambda chosen=chosen: _load(answer, logits.clone(), chosen.clone(), b.clone(), u))  # type: ignore[misc]
+        for label, chosen in cases.items()
+    }
+
+
+@balance_step.aspect("loss", points=2, atol=1e-6, rtol=1e-6)  # counts / (k * T) is float32
+def balance_step_loss(
+    answer: Any, logits: Any, idx: Any, single: Any, gap: Any, least: Any, b: Any, u: float, **_: Any
+) -> Any:
+    cases = {
+        "k slots a token": (logits, idx),
+        "k = 1": (logits, single),
+        "all at the least wanted expert": (logits, least),
+        "an expert without slots": (logits, gap),
+        "large logits": (1e4 * logits, idx),
+    }
+    return {
+        label: observe_call(lambda z=z, chosen=chosen: _loss(answer, z.clone(), chosen.clone(), b.clone(), u))  # type: ignore[misc]
+        for label, (z, chosen) in cases.items()
+    }
+
+
+@balance_step.aspect("gradient of the loss", points=1, atol=1e-6, rtol=1e-6)
+def balance_step_gradient_of_the_loss(
+    answer: Any, logits: Any, idx: Any, least: Any, b: Any, u: float, **_: Any
+) -> Any:
+    def loss(logits: torch.Tensor, chosen: torch.Tensor) -> Any:
+        return _loss(answer, logits, chosen, b.clone(), u)["loss"]
+
+    below_one = gradients(lambda logits: loss(logits, least.clone()), logits=logits.clone())
+    observation: dict[str, Any] = dict(gradients(lambda logits: loss(logits, idx.clone()), logits=logits.clone()))
+    return observation | {f"{name}, all at the least wanted expert": slope for name, slope in below_one.items()}
+
+
+@balance_step.aspect("bias", points=2, atol=1e-6)
+def balance_step_bias(
+    answer: Any,
+    logits: Any,
+    idx: Any,
+    gap: Any,
+    at_mean: Any,
+    more_logits: Any,
+    b: Any,
+    more_b: Any,
+    u: float,
+    **_: Any,
+) -> Any:
+    return {
+        "an uneven load": observe_call(lambda: _bias(answer, logits.clone(), idx.clone(), b.clone(), u)),
+        "another u": observe_call(lambda: _bias(answer, logits.clone(), idx.clone(), b.clone(), 3 * u)),
+        "an expert without slots": observe_call(lambda: _bias(answer, logits.clone(), gap.clone(), b.clone(), u)),
+        "some experts at the mean": observe_call(lambda: _bias(answer, more_logits, at_mean, more_b.clone(), u)),
+    }
+
+
+@balance_step.aspect("float32, and what is given stays", points=0.5, atol=1e-6, rtol=1e-6, needs="bias")
+def balance_step_float32_and_what_is_given_stays(
+    answer: Any, logits: Any, idx: Any, least: Any, b: Any, u: float, **_: Any
+) -> Any:
+    whole = _entries("loss", "bias")
+    given = (logits.clone(), idx.clone(), nn.Parameter(b.clone()))
+    result = whole(answer, *given, u)
+    if not isinstance(result["bias"], torch.Tensor):
+        raise NotAsAsked(f"the bias is {describe_result(result['bias'])} instead of a tensor")
+    return {
+        "in float32": observe_call(lambda: whole(answer, logits.float(), least.clone(), b.float(), u)),
+        "b in float32, logits in float64": observe_call(
+            lambda: _bias(answer, logits.clone(), idx.clone(), b.float(), u)
+        ),
+        "what is given stays as it was": all(map(torch.equal, given, (logits, idx, b))),
+        "with b an nn.Parameter, the new bias needs a gradient": result["bias"].requires_grad,
+    }
 
 
 # drop_mask
@@ -263,7 +363,7 @@ def _draw_slots(rng: Draw, case: int) -> dict[str, Any]:
 drop_mask = Exercise(
     "drop_mask",
     draw=_draw_slots,
-    where="the section “Capacity”.",
+    where="the section “A full expert”.",
     understood="Who comes late is dropped: a token's second choice waits until all first choices are served, and late tokens lose out to early ones.",
     hints=(
         "Write it with two loops first: over the slots outside, over the tokens inside. Keep a list with the number of slots each expert has taken.",
@@ -309,305 +409,24 @@ def drop_mask_idx_is_left_as_it_was(answer: Any, idx: Any, E: int, low: int, **_
     return {"idx is left as it was": is_unchanged, "two calls give the same": same, "dtype": str(first.dtype)}
 
 
-# bias_update
-
-
-def _draw_bias(rng: Draw, case: int) -> dict[str, Any]:
-    """Counts whose mean is not whole (`uneven`; one of them is the mean rounded down), and whole, met by some (`exact`).
-
-    In `thousands` they differ by one, which is lost when they are rounded to half precision. In `unused` two experts have
-    no tokens, and another is above the mean of all, but below the mean of the rest.
-    """
-    E = rng.integer(6, 9)
-    low = rng.integer(8, 20)
-    uneven = torch.tensor([low, low - 5, low + 9, low + 2, *[low - 1] * (E - 4)])
-    uneven[-1] += low * E + rng.integer(1, E - 1) - int(uneven.sum())
-    exact = torch.tensor([low, low, low + 7, low - 3, low - 4, *[low] * (E - 5)])
-    unused = torch.tensor([0, 0, 6, 9, *[rng.integer(11, 13) for _ in range(E - 4)]])
-    turn = rng.distinct(E, 0, E - 1)
-    return {
-        "b": rng.normal(E, scale=0.3),
-        "uneven": uneven[turn],
-        "exact": exact[turn],
-        "thousands": 32 * rng.integer(130, 250) + (torch.tensor(turn) < rng.integer(1, E - 1)).long(),
-        "unused": unused[turn],
-        "u": rng.uniform(0.01, 0.1),
-    }
-
-
-bias_update = Exercise(
-    "bias_update",
-    draw=_draw_bias,
-    where="the section “Balance without a loss”.",
-    understood="All experts move by the same small step, up or down: the load is steered, not learned, and no gradient takes part.",
-    hints=(
-        "Which experts should become easier to choose: those with more tokens than the mean, or with fewer?",
-        "Only the sign of the difference counts, not its size. `torch.sign` is 0 at 0.",
-        "`counts` may be whole numbers: make them floats before taking the mean. Half precision can't tell 4,001 tokens from 4,002.",
-        "`b` may be an nn.Parameter. Work under `torch.no_grad()` or with `b.detach()`, and make a new tensor: nothing is changed in place.",
-    ),
-)
-
-
-@bias_update.aspect("values", points=2, atol=1e-6)
-def bias_update_values(answer: Any, b: Any, uneven: Any, thousands: Any, unused: Any, u: float, **_: Any) -> Any:
-    return {
-        "an uneven load": observe_call(lambda: answer(b.clone(), uneven.clone(), u)),
-        "another u": observe_call(lambda: answer(b.clone(), uneven.clone(), 3 * u)),
-        "thousands of tokens, nearly even": observe_call(lambda: answer(b.clone(), thousands.clone(), u)),
-        "two experts without tokens": observe_call(lambda: answer(b.clone(), unused.clone(), u)),
-    }
-
-
-@bias_update.aspect("experts exactly at the mean", points=1, atol=1e-6)
-def bias_update_experts_exactly_at_the_mean(answer: Any, b: Any, exact: Any, u: float, **_: Any) -> Any:
-    even = torch.full_like(exact, 7)
-    return {
-        "some at the mean": observe_call(lambda: answer(b.clone(), exact.clone(), u)),
-        "an even load": observe_call(lambda: answer(b.clone(), even, u)),
-    }
-
-
-@bias_update.aspect("float32, and counts that are floats", points=0.5, atol=1e-6)
-def bias_update_float32_and_counts_that_are_floats(
-    answer: Any, b: Any, uneven: Any, exact: Any, thousands: Any, u: float, **_: Any
-) -> Any:
-    return {
-        "b in float32": observe_call(lambda: answer(b.float(), uneven.clone(), u)),
-        "b in float32, thousands of tokens": observe_call(lambda: answer(b.float(), thousands.clone(), u)),
-        "b in float32, counts in float64": observe_call(lambda: answer(b.float(), exact.double(), u)),
-        "counts in float32": observe_call(lambda: answer(b.clone(), uneven.float(), u)),
-    }
-
-
-@bias_update.aspect("a new tensor without a graph", points=0.5, needs="values")
-def bias_update_a_new_tensor_without_a_graph(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
-    plain, counts = b.clone(), uneven.clone()
-    parameter = nn.Parameter(b.clone())
-    observe_call(lambda: answer(plain, counts, u))
-    result = answer(parameter, counts, u)
-    if not isinstance(result, torch.Tensor):
-        raise NotAsAsked(f"{describe_result(result)} instead of a tensor")
-    return {
-        "b and counts are left as they were": torch.equal(plain, b)
-        and torch.equal(counts, uneven)
-        and torch.equal(parameter.detach(), b),
-        "with b an nn.Parameter, the result needs a gradient": result.requires_grad,
-    }
-
-
-# SharedExpertMoE
-
-
-def _draw_moe(rng: Draw, case: int) -> dict[str, Any]:
-    d_model, d_ff = rng.distinct(2, 6, 11)
-    return {
-        "x": rng.normal(2, 3, 4, d_model),
-        "sizes": [d_model, d_ff, 4 + case % 2, 2 + case % 2],
-        "shift": rng.uniform(0.0, 6.0),
-    }
-
-
-SharedExpertMoE = Exercise(
-    "SharedExpertMoE",
-    draw=_draw_moe,
-    where="the section “An expert for everyone”.",
-    understood="The shared expert is outside the routing: every token gets it in full, and the routed ones add what is special.",
-    hints=(
-        "In `__init__`: the router, an `nn.ModuleList` of n_experts new FFNs, and one more FFN that is not in the list.",
-        "Flatten the leading dimensions first, `x.reshape(-1, d_model)`, and restore the shape of x at the end.",
-        "Route as in notebook 08: softmax over experts, the top_k largest, their values divided by their sum.",
-        "Start with what the shared expert says, and add the routed experts, each with its weight. The shared one has no weight.",
-        "To stay short you may call every expert on all tokens and weigh with a [T, E] matrix that is zero for those not chosen.",
-    ),
-)
-
-
-def _make_values(shape: Any, number: int, which: int, shift: float) -> torch.Tensor:
-    """Fixed numbers for parameter `which` of part `number`: the router is part 0, the shared expert 1, then the routed ones."""
-    place = torch.arange(math.prod(shape), dtype=torch.float64)
-    return 0.7 * torch.cos(2.3 * place + 1.7 * number + 5.1 * which + shift).reshape(shape)
-
-
-def _moe(answer: Any, sizes: list[int], shift: float) -> Any:
-    """A student's module in eval mode and float64, its parameters filled with fixed numbers."""
-    module = answer(*sizes)
-    if not isinstance(module, nn.Module):
-        raise NotAsAsked(f"{describe_result(module)} instead of an nn.Module")
-    layer: Any = module.double().eval()
-    with torch.no_grad():
-        for number, part in enumerate([layer.router, layer.shared, *layer.experts]):
-            for which, parameter in enumerate(part.parameters()):
-                parameter.copy_(_make_values(parameter.shape, number, which, shift))
-    return layer
-
-
-class _FixedFFN:
-    """The drawn numbers as an FFN [..., d_model] -> [..., d_model] of part `number`."""
-
-    def __init__(self, number: int, d_model: int, d_ff: int, shift: float) -> None:
-        shapes = ((d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,))
-        self.parameters = [
-            _make_values(shape, number, which, shift).requires_grad_() for which, shape in enumerate(shapes)
-        ]
-
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        W1, b1, W2, b2 = self.parameters
-        return torch.relu(x @ W1.T + b1) @ W2.T + b2
-
-
-class _Layer:
-    """What is asked, from the drawn numbers alone; `is_renormalised` is one of the two weightings that are accepted."""
-
-    def __init__(self, sizes: list[int], shift: float, is_renormalised: bool) -> None:
-        d_model, d_ff, E, _ = sizes
-        self.router = _make_values((E, d_model), 0, 0, shift).requires_grad_()
-        self.shared, *self.experts = (_FixedFFN(number, d_model, d_ff, shift) for number in range(1, E + 2))
-        self.is_renormalised = is_renormalised
-
-    def __call__(self, x: torch.Tensor, top_k: int) -> torch.Tensor:
-        weights, idx = (x @ self.router.T).softmax(-1).topk(top_k, dim=-1)
-        weights = F.normalize(weights, p=1.0, dim=-1) if self.is_renormalised else weights
-        outputs = torch.stack([expert(x) for expert in self.experts], dim=-2)  # [..., E, d_model]
-        top_outputs = torch.take_along_dim(outputs, idx.unsqueeze(-1), dim=-2)
-        return self.shared(x) + (weights.unsqueeze(-1) * top_outputs).sum(-2)
-
-    def gradients(self, x: torch.Tensor, top_k: int) -> dict[str, torch.Tensor]:
-        leaf = x.clone().requires_grad_()
-        backpropagate(self(leaf, top_k))
-        routed_parameters = [parameter for expert in self.experts for parameter in expert.parameters]
-        return _by_part(leaf, self.router, self.shared.parameters, routed_parameters)
-
-
-def _by_part(x: Any, router: Any, shared_leaves: Any, routed_leaves: Any) -> dict[str, torch.Tensor]:
-    """Gradients in one row for each part; zeros where a parameter took no part."""
-
-    def row(leaves: Any) -> torch.Tensor:
-        return torch.cat([torch.zeros(0, dtype=torch.float64), *(_slope(leaf).flatten() for leaf in leaves)])
-
-    return {
-        "x": row([x]),
-        "the router": row([router]),
-        "the shared expert": row(shared_leaves),
-        "the routed experts": row(routed_leaves),
-    }
-
-
-def _slope(leaf: torch.Tensor) -> torch.Tensor:
-    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
-
-
-def _off(value: Any, right_values: list[torch.Tensor]) -> torch.Tensor:
-    """By how much a tensor is off the nearest of those that are accepted; what is right leaves 0, not 1e-17."""
-    if not isinstance(value, torch.Tensor) or value.shape != right_values[0].shape:
-        raise NotAsAsked(f"{plain_data.describe(value)} instead of a tensor of shape {list(right_values[0].shape)}")
-    rests = [value.double() - right.detach() for right in right_values]
-    return min(rests, key=lambda rest: float(rest.abs().sum())).round(decimals=9)
-
-
-@SharedExpertMoE.aspect("parts", points=0.5)
-def shared_expert_mo_e_parts(answer: Any, sizes: list[int], **_: Any) -> Any:
-    result = answer(*sizes)
-    if not isinstance(result, nn.Module):
-        raise NotAsAsked(f"{describe_result(result)} instead of an nn.Module")
-    module: Any = result
-    experts = list(module.experts)
-    inside = {id(p) for p in module.parameters()}
-    part_ids = [{id(p) for p in part.parameters()} for part in [module.shared, *experts]]
-    return {
-        "shape of router.weight": list(module.router.weight.shape),
-        "router has a bias": getattr(module.router, "bias", None) is not None,
-        "number of experts": len(experts),
-        "no weights are used by two experts": len(set().union(*part_ids)) == sum(map(len, part_ids)),
-        "parameters() lists those of the experts": all(ids <= inside for ids in part_ids),
-        "parameters in all": sum(p.numel() for p in module.parameters()),
-    }
-
-
-def _moe_inputs(x: torch.Tensor, sizes: list[int]) -> dict[str, tuple[torch.Tensor, int]]:
-    """x [A, B, T, d_model] and parts of it, each with a top_k."""
-    E, k = sizes[2:]
-    return {
-        "x of shape [B, T, d_model]": (x[0].clone(), k),
-        "x of shape [T, d_model]": (x[0, 0].clone(), k),
-        "x of shape [A, B, T, d_model]": (x.clone(), k),
-        "non-contiguous x": (x[0].clone().transpose(0, 1), k),
-        "one token": (x[0, :1, :1].clone(), k),
-        "top_k = 1": (x[0].clone(), 1),
-        "top_k = n_experts": (x[0].clone(), E),
-    }
-
-
-def _moe_facts(observation: Any, inputs: dict[str, Any]) -> Any:
-    """By how much each output is off, computed from what was drawn, for the nearer of the two weightings that are accepted."""
-    layers = [_Layer(inputs["sizes"], inputs["shift"], is_renormalised) for is_renormalised in (True, False)]
-
-    def off(label: str, x: torch.Tensor, top_k: int) -> Any:
-        return _off(observation[label], [layer(x, top_k) for layer in layers])
-
-    return {
-        label: observation[label] if isinstance(observation[label], Failure) else off(label, *case)
-        for label, case in _moe_inputs(inputs["x"], inputs["sizes"]).items()
-    }
-
-
-@SharedExpertMoE.aspect("values", points=1.5, facts=_moe_facts)
-def shared_expert_mo_e_values(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
-    modules: dict[int, Any] = {}  # one module for each top_k: making them is what takes the time
-
-    def case(tokens: torch.Tensor, top_k: int) -> Any:
-        if top_k not in modules:
-            modules[top_k] = _moe(answer, [*sizes[:3], top_k], shift)
-        module, tokens_copy = modules[top_k], tokens.clone()
-        with torch.no_grad():
-            y = module(tokens)
-        if not isinstance(y, torch.Tensor):
-            raise NotAsAsked(f"{describe_result(y)} instead of a tensor")
-        if y.shape != tokens.shape:
-            raise NotAsAsked(f"the output has shape {list(y.shape)} for x of shape {list(tokens.shape)}")
-        if not torch.equal(tokens, tokens_copy):
-            raise NotAsAsked("x itself was changed: make a new tensor")
-        n_scores, n_experts = len(module.router.weight), len(module.experts)
-        if n_scores != n_experts:
-            raise NotAsAsked(f"the router scores {n_scores} experts, and there are {n_experts}")
-        return y
-
-    return {label: observe_call(partial(case, *arguments)) for label, arguments in _moe_inputs(x, sizes).items()}
-
-
-def _gradient_facts(observation: Any, inputs: dict[str, Any]) -> Any:
-    """Which parts a gradient reaches, and by how much it is off, for the nearer of the two weightings."""
-    layers = [_Layer(inputs["sizes"], inputs["shift"], is_renormalised) for is_renormalised in (True, False)]
-    right = [layer.gradients(inputs["x"], inputs["sizes"][3]) for layer in layers]
-    reach = {f"a gradient reaches {name}": bool(observation[name].abs().max() > 1e-6) for name in right[0]}
-    return reach | {f"gradient of {name}": _off(observation[name], [each[name] for each in right]) for name in right[0]}
-
-
-@SharedExpertMoE.aspect("gradients", points=1, facts=_gradient_facts)
-def shared_expert_mo_e_gradients(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
-    module = _moe(answer, sizes, shift)
-    leaf = x.clone().requires_grad_()
-    backpropagate(module(leaf))
-    routed_parameters = [parameter for expert in module.experts for parameter in expert.parameters()]
-    return _by_part(leaf, module.router.weight, module.shared.parameters(), routed_parameters)
-
-
 # Quizzes. Their texts are in the notebook.
-
-quiz_below_one = quiz(
-    "quiz_below_one",
-    where="the section “A loss for balance”.",
-    understood="At balance the loss is 1, but 1 is no lower bound: chosen experts may be those with the smaller probabilities.",
-)
 
 quiz_dropped = quiz(
     "quiz_dropped",
-    where="the section “Capacity”.",
-    understood="A dropped token's feed-forward output is 0; it leaves the block by the residual connection as it came.",
+    where="the section “A full expert”.",
+    understood="A full expert adds nothing for a token that comes late. Its other experts add what they would have added, with the same weights; "
+    "if all are full, it leaves the block by the residual connection as it came.",
 )
 
 quiz_selection = quiz(
     "quiz_selection",
-    where="the section “Balance without a loss”.",
+    where="the section “A bias for the choice”.",
     understood="The selection bias moves the choice alone. The weights of the chosen experts are the router's own.",
+)
+
+quiz_two_logs = quiz(
+    "quiz_two_logs",
+    where="the section “Cures side by side”.",
+    understood="An even load is the least that a cure does. Whether it has cost the routing anything is seen in the error, and in where the tokens of a "
+    "cluster go.",
 )

@@ -1,12 +1,13 @@
-"""Notebook 09's toy: a mixture of experts that learns eight linear maps, with a head start for expert 0 and cures against collapse.
+"""Notebook 09's toy: a mixture of experts that learns eight linear maps, with or without a head start for expert 0, and cures against collapse.
 
-`train` makes one run; the notebook calls it with the student's functions. The figure shows stored runs, all settings times five seeds.
-What is said of training is told from fifteen others.
+`train` makes one run; the notebook calls it with the student's own step. Fifteen runs of every cure are stored, with the head start and without,
+and all of them are drawn. Fifteen runs of twice as many steps tell whether a cure that is too slow needs no more than time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import statistics
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,14 +21,16 @@ STORED = Path(__file__).with_suffix(".json")
 N_EXPERTS = 8  # as many as clusters
 D_MODEL, D_FF = 16, 32
 TOKENS = 256  # a step
-STEPS, EVERY = 300, 15  # the load is averaged over EVERY steps
+STEPS, WINDOW = 300, 15  # a load is counted over the last WINDOW steps
+LONG = 600  # steps of the longer runs
 LEARNING_RATE = 0.01
-SEEDS = (0, 1, 2, 3, 4)  # of the runs that are drawn
-FRESH = tuple(range(5, 20))  # those that all statements come from
+SEEDS = (0, 1, 2, 3, 4)  # on which the recipe was chosen
+FRESH = tuple(range(5, 20))  # of the runs that are stored
 NEW = 4096  # tokens on which a run is judged
-LOOKS = (0, 30, 60, 120, 300)  # after so many steps the router is asked which cluster goes where
 
-HEAD_STARTS = (0, 1, 2, 3)
+HEAD_STARTS = (3, 0)  # planted, not planted
+QUIZ = ("loss, α = 1", "loss, α = 0.01")  # of CURES, whose routing a quiz shows
+QUIZ_SEED = 8  # one of FRESH
 
 
 class Cure(NamedTuple):
@@ -39,43 +42,32 @@ class Cure(NamedTuple):
     scores: str = "softmax"
 
 
-SOFTMAX = "bias with softmax scores, u = 0.01"
+SOFTMAX = "bias, u = 0.01, softmax"
+SIGMOID = "none, sigmoid"
+SLOW = "bias, u = 0.001"
+NO_CURE = Cure()
 CURES = {
-    "none": Cure(),
+    "none": NO_CURE,
     **{f"loss, α = {alpha:g}": Cure(alpha=alpha) for alpha in (0.001, 0.01, 0.1, 1.0)},
-    **{f"bias, u = {u:g}": Cure(u=u, scores="sigmoid") for u in (0.001, 0.01, 0.1)},
-    "none, sigmoid scores": Cure(scores="sigmoid"),
     SOFTMAX: Cure(u=0.01),
+    SIGMOID: Cure(scores="sigmoid"),
+    **{f"bias, u = {u:g}": Cure(u=u, scores="sigmoid") for u in (0.001, 0.01, 0.1)},
 }
 
-TEXT_SETTINGS = (  # cure and head start of the settings that statements are about
-    *(("none", head_start) for head_start in HEAD_STARTS),
-    *(
-        (cure, head_start)
-        for cure in ("loss, α = 0.01", "loss, α = 1", "bias, u = 0.01", SOFTMAX)
-        for head_start in (3, 0)
-    ),
-    *((cure, 3) for cure in ("loss, α = 0.001", "loss, α = 0.1", "bias, u = 0.001", "bias, u = 0.1")),
-)
+LONG_CURES = ("none", SIGMOID, SLOW)  # of the longer runs, which begin with the head start
 
-Balance = Callable[
-    [torch.Tensor, torch.Tensor], torch.Tensor
-]  # router logits [T, E], chosen experts [T, 1] -> a number
-Update = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # selection bias [E], counts [E] -> new selection bias
+# Of a training step: router logits [T, E], chosen experts [T, 1], selection bias [E] and its step u -> at least "loss", a number with a gradient
+# to the logits, and "bias", the new selection bias [E].
+Step = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, float], Mapping[str, Any]]
 
 
 class BalanceRun(NamedTuple):
-    """Where the tokens went while a model was trained, and what it does with 4,096 new ones."""
+    """What came of a run, on 4,096 new tokens where nothing else is said."""
 
-    load: (
-        torch.Tensor
-    )  # [windows, E]: the share of tokens of each expert, at the first step, then averaged over every 15 steps
-    counts: torch.Tensor  # [E]: how many tokens each got in the last 15 steps
-    error: float  # the mean squared error on the new tokens
+    counts: torch.Tensor  # [E]: how many tokens each expert got in the last WINDOW steps
+    error: float  # the mean squared error
     nothing: float  # the error of an output of 0
-    tables: (
-        torch.Tensor
-    )  # [looks, clusters, E]: how many new tokens of each cluster go to each expert after LOOKS steps
+    table: torch.Tensor  # [clusters, E]: how many tokens of each cluster go to each expert
     gate: float  # the mean weight of the chosen expert
 
 
@@ -98,22 +90,18 @@ class BalanceTask:
 
 
 def train(
-    seed: int,
-    head_start: float = 3.0,
-    balance: Balance | None = None,
-    update: Update | None = None,
-    scores: str = "softmax",
+    seed: int, head_start: float = 3.0, step: Step | None = None, cure: Cure = NO_CURE, steps: int = STEPS
 ) -> BalanceRun:
     """One run: top-1 routing, the gate value not divided by itself, Adam.
 
     head_start is planted: it is added to expert 0's router logit at the start, as a bias that is then trained like all else.
-    balance: an extra loss. update: called after each step with the selection bias, which takes part in the choice alone.
-    scores: "softmax" or "sigmoid" of the logits; the expert with the largest score is chosen, and weighted with it.
+    step: called in each training step; its loss counts with the weight cure.alpha, and its bias takes part in the next choice alone.
+    cure.scores: "softmax" or "sigmoid" of the logits; the expert with the largest score is chosen, and weighted with it.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the products are small: several threads would wait for each other
     try:
-        return _train(BalanceTask(seed), head_start, balance, update, scores)
+        return _train(BalanceTask(seed), head_start, step, cure, steps)
     finally:
         torch.set_num_threads(threads)
 
@@ -133,18 +121,11 @@ class _Mixture:
             parameter.requires_grad_()
         self.selection = torch.zeros(N_EXPERTS)  # a bias for the choice alone
 
-    def router(self) -> list[torch.Tensor]:
-        """What decides where a token goes: weights, bias, and the bias for the choice alone."""
-        return [self.weights, self.bias, self.selection]
-
-    def route(
-        self, x: torch.Tensor, router: list[torch.Tensor] | None = None
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Logits [T, E], the chosen expert [T, 1] and its gate [T, 1]; router: an earlier one."""
-        weights, bias, selection = router or self.router()
-        logits = x @ weights + bias
+    def route(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Logits [T, E], the chosen expert [T, 1] and its gate [T, 1]."""
+        logits = x @ self.weights + self.bias
         score = logits.softmax(-1) if self.scores == "softmax" else logits.sigmoid()
-        choice = (score + selection).argmax(-1, keepdim=True)
+        choice = (score + self.selection).argmax(-1, keepdim=True)
         return logits, choice, score.gather(1, choice)
 
     def output(self, x: torch.Tensor, choice: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
@@ -154,37 +135,30 @@ class _Mixture:
         return torch.einsum("te,etd->td", gates, hidden @ self.W2)
 
 
-def _train(
-    task: BalanceTask, head_start: float, balance: Balance | None, update: Update | None, scores: str
-) -> BalanceRun:
-    mixture = _Mixture(task, head_start, scores)
+def _train(task: BalanceTask, head_start: float, step: Step | None, cure: Cure, steps: int) -> BalanceRun:
+    mixture = _Mixture(task, head_start, cure.scores)
     optimiser = torch.optim.Adam(mixture.parameters, lr=LEARNING_RATE)
-    loads, routers = [], []
-    for step in range(STEPS):
-        if step in LOOKS:
-            routers.append([part.detach().clone() for part in mixture.router()])
+    counts = []
+    for _ in range(steps):
         x, target, _ = task.tokens(TOKENS)
         logits, choice, gate = mixture.route(x)
         loss = F.mse_loss(mixture.output(x, choice, gate), target)
-        if balance is not None:
-            loss = loss + balance(logits, choice)
+        if step is not None:
+            found = step(logits, choice, mixture.selection, cure.u)
+            loss = loss + cure.alpha * found["loss"]
+            mixture.selection = found["bias"]
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        loads.append(torch.bincount(choice.flatten(), minlength=N_EXPERTS))
-        if update is not None:
-            mixture.selection = update(mixture.selection, loads[-1])
+        counts.append(torch.bincount(choice.flatten(), minlength=N_EXPERTS))
     with torch.no_grad():
         x, target, cluster = task.tokens(NEW)
         _, choice, gate = mixture.route(x)
         error = F.mse_loss(mixture.output(x, choice, gate), target).item()
-        goes = [mixture.route(x, earlier)[1][:, 0] for earlier in routers] + [choice[:, 0]]
-        tables = torch.stack([torch.bincount(N_EXPERTS * cluster + to, minlength=N_EXPERTS**2) for to in goes])
-    counts = torch.stack(loads)  # [steps, E]
-    windows = counts.reshape(-1, EVERY, N_EXPERTS).sum(1)
-    load = torch.cat([counts[:1] / TOKENS, windows / (TOKENS * EVERY)])
-    nothing = target.square().mean().item()
-    return BalanceRun(load, windows[-1], error, nothing, tables.reshape(-1, N_EXPERTS, N_EXPERTS), gate.mean().item())
+        table = torch.bincount(N_EXPERTS * cluster + choice[:, 0], minlength=N_EXPERTS**2).reshape(-1, N_EXPERTS)
+    return BalanceRun(
+        torch.stack(counts[-WINDOW:]).sum(0), error, target.square().mean().item(), table, gate.mean().item()
+    )
 
 
 def name(cure: str, head_start: float) -> str:
@@ -193,11 +167,45 @@ def name(cure: str, head_start: float) -> str:
 
 
 def fresh(cure: str, head_start: float) -> dict[str, Any]:
-    """Of one of TEXT_SETTINGS, by seed of FRESH: effective, dead, error, information, gate; and told, what the expert tells after LOOKS steps."""
+    """Of one of CURES, by seed of FRESH: effective, dead, error, information and gate."""
     measures: dict[str, Any] = stored()["fresh"][name(cure, head_start)]
     return measures
 
 
+def longer(cure: str) -> list[float]:
+    """Of one of LONG_CURES after the head start, the errors after LONG steps, by seed of FRESH."""
+    errors: list[float] = stored()["longer"][cure]
+    return errors
+
+
+def tokens_by_expert(cure: str) -> list[int]:
+    """Of one of QUIZ, without a head start: which percentages of the tokens of cluster 0 go to each expert, in a run of FRESH."""
+    percent: list[int] = stored()["tokens of cluster 0"][cure]
+    return percent
+
+
+def table() -> str:
+    """Means of every cure as a table of Markdown: effective experts and the error with the head start; the same without it.
+
+    Without it also what the chosen expert tells of the cluster, and its weight.
+    """
+    planted, plain = HEAD_STARTS
+    lines = [
+        f"| | head start {planted}: experts | error | no head start: experts | error | tells | weight |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for cure in CURES:
+        with_start, without = (
+            {what: statistics.fmean(values) for what, values in fresh(cure, head_start).items()}
+            for head_start in (planted, plain)
+        )
+        lines.append(
+            f"| {cure} | {with_start['effective']:.1f} | {with_start['error']:.4f} | {without['effective']:.1f} | {without['error']:.4f} "
+            f"| {without['information']:.2f} | {without['gate']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
 def stored() -> dict[str, Any]:
-    """What the last run of this module wrote."""
+    """What the last run of the maker wrote."""
     return read(STORED)

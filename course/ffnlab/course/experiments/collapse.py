@@ -53,6 +53,7 @@ SETTINGS = {
     "skip, post-norm": StackSetting(skip=True, post=True),
 }
 
+# What the runs are called in a table.
 WITHOUT_SKIP = {
     "attention": "attention alone",
     "ffn": "with an FFN",
@@ -61,13 +62,18 @@ WITHOUT_SKIP = {
     "no relu, same length": "the same without its ReLU",
     "ffn, four times": "FFN, output four times as long",
     "no ffn, four times": "no FFN, vectors four times as long",
-}  # what they are called in a table
+}
 WITH_SKIP = {
-    "skip": "attention and skip",
-    "skip, norm": "skip and pre-norm",
-    "all": "skip, pre-norm and FFN",
+    "skip": "attention with a residual connection",
+    "skip, norm": "the same with pre-norm",
+    "all": "the same with pre-norm and an FFN",
     "skip, norm, matrix": "a plain matrix for the FFN, at its length",
-    "skip, post-norm": "skip and post-norm",
+    "skip, post-norm": "residual connection and post-norm",
+}
+# What the notebook's table shows of the runs.
+IN_TEXT = {
+    name: (WITHOUT_SKIP | WITH_SKIP)[name]
+    for name in ("attention", "ffn", "ffn, four times", "skip", "skip, norm", "all")
 }
 
 

@@ -1,7 +1,8 @@
-"""Notebook 09's river: a mixture of eight experts learns while one has a head start, and a cure can begin in the middle of the run.
+"""Notebook 09's river: a mixture of eight experts learns, with or without a head start for one, and a cure can begin in the middle of the run.
 
 Tokens are points of a plane, so the router's regions are drawn as they are. One run is stored with all its branches, step by step: the router and
-the error. Which expert gets a token, and the load, follow from the router. For sixteen other seeds numbers are stored, which is what texts speak of.
+the error. Which expert gets a token, and the load, follow from the router. For sixteen other seeds numbers are stored, which is what texts speak of
+and what the board's small strokes show.
 
 Precision: a router is stored as its difference from the last expert's column, and scaled so that its largest number is 1, as neither changes which
 expert is the first; in 1/32,000. Tokens are stored in 1/8,000, the error in 1/10,000. `about` says how many tokens the rounding sends elsewhere.
@@ -23,10 +24,10 @@ from ffnlab.course.experiments.balance import Cure
 STORED = Path(__file__).with_suffix(".json")
 
 N_EXPERTS = 8  # as many as clusters
-HEAD_STARTS = (0, 1, 2, 3)
-TEXT_HEAD_START = 3  # the head start that goals and texts speak of: before training the first expert has every token
-CURES = {"none": Cure(), "loss": Cure(alpha=0.1), "strong": Cure(alpha=10.0), "bias": Cure(u=0.03)}
-WHENS = (60, 120, 1200)  # steps at which a cure can begin
+HEAD_STARTS = (0, 3)  # nothing planted; planted, so that expert 0 has every token before training
+ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # weights of the balance loss
+CURES = {"none": Cure(), **{f"loss {alpha:g}": Cure(alpha=alpha) for alpha in ALPHAS}, "bias": Cure(u=0.03)}
+WHENS = (60, 1200)  # steps at which a cure can begin
 STEPS = (*range(0, 240, 6), *range(240, 3001, 120))  # at which a run is looked at
 STORED_SEED = 0  # the seed of the run that is stored step by step; the recipe was chosen on seeds 0 to 4
 FRESH = tuple(range(101, 117))  # seeds that no choice was made on
@@ -45,7 +46,9 @@ class Branch(NamedTuple):
         return f"{self.cure} {self.when}" if self.when else self.cure
 
 
-BRANCHES = (Branch(), *(Branch(cure, when) for cure in CURES if cure != "none" for when in WHENS))
+PLAIN = Branch()
+BRANCHES = (PLAIN, *(Branch(cure, when) for cure in CURES if cure != "none" for when in WHENS))
+TOLD = (PLAIN, *(branch for branch in BRANCHES if branch.when == WHENS[0]))  # those that the other seeds are run with
 
 
 def pack(values: NDArray[np.float64], unit: float, kind: str) -> str:
@@ -78,8 +81,8 @@ class Run(NamedTuple):
 
 
 def stored() -> dict[str, Any]:
-    """What the last run of the maker wrote: {"about": …, "tokens": …, "runs": {head start: {"routers": …, "errors": …}}, "others": {branch: a row for each
-    of FRESH, with a head start of TEXT_HEAD_START}}."""
+    """What the last run of the maker wrote: {"about": …, "tokens": …, "runs": {head start: {"routers": …, "errors": …}}, "others": {head start: {branch:
+    a row for each of FRESH}}}."""
     return read(STORED)
 
 
@@ -111,7 +114,7 @@ def runs(head_start: int) -> dict[Branch, Run]:
         whole = [routers[own], errors[own]]
         if branch.when:
             before = len(STEPS) - length
-            plain = branches[BRANCHES[0]]
+            plain = branches[PLAIN]
             whole = [
                 np.concatenate([plain.routers[:before], whole[0]]),
                 np.concatenate([plain.errors[:before], whole[1]]),
@@ -127,7 +130,7 @@ def effective(load: NDArray[np.float64]) -> float:
     return float(np.exp(-(some * np.log(some)).sum()))
 
 
-def others(branch: Branch) -> list[dict[str, Any]]:
-    """What came of a branch in the runs of FRESH, seed by seed."""
-    rows: list[dict[str, Any]] = stored()["others"][branch.key()]
+def others(head_start: int, branch: Branch) -> list[dict[str, Any]]:
+    """What came of one of TOLD in the runs of FRESH, seed by seed."""
+    rows: list[dict[str, Any]] = stored()["others"][str(head_start)][branch.key()]
     return rows

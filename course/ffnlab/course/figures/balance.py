@@ -1,28 +1,21 @@
-"""The figures of notebook 09: load over time, which cluster goes to which expert, what the balance loss adds up, capacity and dropped slots,
-a bias for the choice."""
+"""The figures of notebook 09: what the balance loss adds up, capacity and dropped slots, a bias for the choice."""
 
 from __future__ import annotations
 
 import math
-import statistics
 from typing import NamedTuple
 
 import numpy as np
 
-from ffnlab.course.experiments import balance as experiment
 from ffnlab.course.figures.shared import TOKENS
-from ffnlab.drawing import plot, style, svg
+from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 
 __all__ = [
     "CONFIDENCES",
     "FACTORS",
-    "LOOKS",
-    "STEPS",
     "TOKENS",
     "capacity",
-    "clusters",
-    "load",
     "products",
     "selection",
 ]
@@ -37,223 +30,6 @@ FIRST, SECOND = style.pale(style.CHOSEN, 0.3), style.pale(style.CHOSEN, 0.1)  # 
 def _one_of(name: str, value: float, options: tuple[float, ...]) -> None:
     if value not in options:
         raise ValueError(f"there is no {name} {value!r} here; choose {', '.join(f'{option:g}' for option in options)}")
-
-
-def _span(values: list[float], digits: int) -> str:
-    low, high = (svg.label(edge(values), digits, pad=True) for edge in (min, max))
-    return low if low == high else f"{low} to {high}"
-
-
-# load
-
-_RUNS = experiment.stored()["runs"]
-_NOTHING = statistics.fmean(experiment.stored()["about"]["error of an output of 0"])
-_DOTS = (0.002, 0.4)  # the range of the errors on a logarithmic axis
-
-
-STEPS = experiment.STEPS
-
-
-class _Load(NamedTuple):
-    """A stored run up to a step."""
-
-    cure: str
-    head_start: int
-    step: int
-    shares: list[list[float]]  # of the tokens: each expert's, in each window; the first window is the first step
-    effective: float  # experts that do the work at the step
-    dead: int  # experts that get no token at the step
-    all_effective: list[float]  # in the end, with every seed
-    all_errors: list[float]
-
-    @property
-    def is_end(self) -> bool:
-        return self.step == STEPS
-
-
-def _load(cure: str, head_start: int, step: int) -> _Load:
-    run = _RUNS[experiment.name(cure, head_start)]
-    shares = [[share / sum(row) for share in row] for row in run["load"][: 1 + step // experiment.EVERY]]
-    effective, dead = run["effective"][0], run["dead"][0]
-    if step < STEPS:  # what is stored of a run is its end
-        effective = math.exp(-sum(p * math.log(p) for p in shares[-1] if p))
-        dead = sum(not share for share in shares[-1])
-    return _Load(cure, head_start, step, shares, effective, dead, run["effective"], run["error"])
-
-
-def load(cure: str = "none", head_start: int = 3, step: int = STEPS) -> Picture:
-    """The share of tokens of each of 8 experts over the training steps up to `step`, stacked: a stored run, and the errors of all seeds."""
-    if cure not in experiment.CURES:
-        raise ValueError(f"there is no cure {cure!r} here; choose {', '.join(experiment.CURES)}")
-    _one_of("head start", head_start, tuple(map(float, experiment.HEAD_STARTS)))
-    _one_of("step", step, tuple(map(float, range(0, STEPS + 1, experiment.EVERY))))
-    numbers = _load(cure, head_start, step)
-    title, words = _load_words(numbers)
-    frame = plot.Frame(
-        (0, STEPS), (0, 1), "training step", "share of the tokens", tuple(range(0, STEPS + 1, 60)),
-        ((0, "0%"), (0.5, "50%"), (1, "100%")), left=70, right=556, top=98, bottom=334, grid="",
-    )  # fmt: skip
-    shapes = [
-        *_bands(numbers, frame),
-        frame.axes(),
-        _errors(numbers.all_errors, frame.bottom + 76),
-    ]
-    return Picture(title, words, svg.card(frame.bottom + 122, title, words, *shapes))
-
-
-def _load_words(numbers: _Load) -> tuple[str, str]:
-    """Title and sentence."""
-    cure = numbers.cure.replace("none", "no cure")
-    short = cure.replace(" scores", "")
-    opening = f"{short[0].upper()}{short[1:]}" if numbers.is_end else f"Step {numbers.step}, {short}"
-    title = f"{opening}: {numbers.effective:.1f} of 8 experts do the work"
-    when = "At the end" if numbers.is_end else f"At step {numbers.step}"
-    dead = "no" if numbers.dead == 0 and not numbers.is_end else numbers.dead
-    words = (
-        f"Head start {numbers.head_start}, {cure}. "
-        f"{when} expert 0 gets {100 * numbers.shares[-1][0]:.0f}% of the tokens, {dead} experts get none. "
-        f"Over {len(numbers.all_errors)} seeds {_span(numbers.all_effective, 1)} experts are effective"
-        f"{'' if numbers.is_end else ' in the end'}, the error is {_span(numbers.all_errors, 4)}."
-    )
-    return title, words
-
-
-def _bands(numbers: _Load, frame: plot.Frame) -> list[str]:
-    """A band for each expert, as high as its share; its number in it, and at its end its last share."""
-    step, every, shares = numbers.step, experiment.EVERY, numbers.shares
-    middles = [every * (n + 0.5) for n in range(len(shares) - 1)]
-    times = np.array([0.0, *middles, step] if step else [0.0, every / 4])
-    edges = np.cumsum(np.array([*shares, shares[-1]]).T, axis=0)  # [E, times]: the upper ones
-    beside = frame.across(times[-1]) + 10
-    shapes = [
-        svg.text(max(beside, frame.left + 150), frame.top - 12, "expert", size=12, fill=style.MUTED),
-        _head_starts(numbers.head_start),
-    ]
-    for expert, colour in enumerate(BANDS):
-        low = edges[expert - 1] if expert else np.zeros(len(times))
-        high = edges[expert]
-        shapes.append(frame.area(times, low, high, colour, style.PAPER))
-        last = float(high[-1] - low[-1])
-        if last >= 0.045:
-            down = frame.upright(float(high[-1] + low[-1]) / 2)
-            share = f"{expert}: {100 * last:.0f}%"
-            shapes.append(svg.text(beside, down + 4, share, size=12, bold=expert == 0))
-        thickest = 1 + int(np.argmax((high - low)[1:-1])) if len(times) > 2 else 0
-        if high[thickest] - low[thickest] >= 0.06 and step >= 3 * every:
-            across, down = frame.at(times[thickest], float(high[thickest] + low[thickest]) / 2)
-            ink = style.INK if expert % 2 else style.PAPER
-            shapes.append(svg.text(across, down + 4, str(expert), size=12, bold=True, fill=ink, anchor="middle"))
-    return shapes
-
-
-def _head_starts(current: int) -> str:
-    """All head starts in a row, to be pressed."""
-    shapes = [svg.text(LEFT, 63.5, "head start", size=13)]
-    for start in experiment.HEAD_STARTS:
-        x, here = LEFT + 80 + 50 * start, start == current
-        box = svg.rect(x, 46, 44, 26, radius=6, fill=style.INK if here else style.TINT)
-        word = svg.text(x + 22, 63.5, str(start), size=13, anchor="middle", fill=style.PAPER if here else style.INK)
-        shapes.append(svg.button(box, word, sets={"head_start": start}, name=f"head start {start}"))
-    return "".join(shapes)
-
-
-def _errors(errors: list[float], y: float) -> str:
-    """One dot for each seed on a logarithmic axis; behind them, the range without a cure at head start 3."""
-    ticks = tuple((tick, f"{tick:.2g}") for tick in (0.003, 0.006, 0.012, 0.025, 0.05, 0.1, _NOTHING))
-    frame = plot.Frame(
-        _DOTS, (-1, 1), xticks=ticks, yticks=(), xscale="log", left=70, right=556, top=y - 12, bottom=y + 12
-    )
-    baseline = _RUNS[experiment.name("none", 3)]["error"]
-    words = f"error on new tokens, {len(errors)} seeds (grey: collapsed; {_NOTHING:.2f}: an output of 0)"
-    positions = [min(max(error, _DOTS[0]), _DOTS[1]) for error in errors]
-    return "".join(
-        [
-            svg.text(frame.left, y - 18, words, size=12, fill=style.MUTED),
-            frame.area((0.96 * min(baseline), 1.04 * max(baseline)), -0.8, 0.8, style.GHOST),
-            frame.axes(),
-            frame.dots(positions, [0.0] * len(positions), style.INK, 5, tips=[f"error {error:g}" for error in errors]),
-        ]
-    )
-
-
-# clusters
-
-LOOKS = experiment.LOOKS
-CURE_LABELS = {"none": "no loss", "loss, α = 0.01": "α = 0.01", "loss, α = 1": "α = 1"}
-E = experiment.N_EXPERTS
-_CLUSTERS_TOP = 112.0  # of the tables
-_CLUSTER_TALL, _SHARE_WIDE = 23.0, 22.5
-
-
-class _Cure(NamedTuple):
-    """What `clusters` shows of one cure at a step."""
-
-    name: str
-    table: list[list[int]]  # the first seed's: of each cluster's tokens, the percentage at each expert
-    information: list[float]  # of each seed: how much the expert tells of the cluster
-
-
-def _cures(step: int, planted: bool) -> list[_Cure]:
-    place = LOOKS.index(step)
-    head_start = 3 if planted else 0
-    runs = {name: _RUNS[experiment.name(cure, head_start)] for cure, name in CURE_LABELS.items()}
-    return [_Cure(name, run["tables"][place], run["told"][place]) for name, run in runs.items()]
-
-
-def clusters(step: int = 0, planted: bool = False) -> Picture:
-    """Which share of each cluster's tokens the router sends to which expert: without a loss, with a good α, with one that is too large."""
-    _one_of("step", step, tuple(map(float, LOOKS)))
-    cures = _cures(step, planted)
-    title, words = _clusters_words(cures, step, planted)
-    shapes = [svg.text(LEFT, _CLUSTERS_TOP - 8, "cluster", size=12, fill=style.MUTED)]
-    for c in range(E):
-        y = _CLUSTERS_TOP + _CLUSTER_TALL * c
-        shapes.append(svg.text(LEFT + 24, y + 16, str(c), size=12, fill=style.MUTED, anchor="end"))
-    for n, cure in enumerate(cures):
-        shapes += _table_of_cure(cure, LEFT + 38 + (E * _SHARE_WIDE + 13) * n)
-    note = "columns: experts 0 to 7; a row sums to 100 %, less than 5 % is not written"
-    bottom = _CLUSTERS_TOP + _CLUSTER_TALL * E
-    shapes.append(svg.text(LEFT + 38, bottom + 20, note, size=12, fill=style.MUTED))
-    return Picture(title, words, svg.card(bottom + 36, title, words, *shapes))
-
-
-def _clusters_words(cures: list[_Cure], step: int, planted: bool) -> tuple[str, str]:
-    """Title and sentence."""
-    first, second, third = (f"{cure.information[0]:.2f}" for cure in cures)
-    title = f"Step {step}: the experts tell {first}, {second} and {third}"
-    without, good, large = (_span(cure.information, 2) for cure in cures)
-    words = (
-        f"{'Head start 3' if planted else 'Nothing planted'}, step {step}, five seeds: the expert tells of its tokens' cluster "
-        f"{without} without a loss, {good} with {cures[1].name}, {large} with {cures[2].name}. "
-        "The tables are the first seed's, in percent."
-    )
-    return title, words
-
-
-def _table_of_cure(cure: _Cure, left: float) -> list[str]:
-    """Rows: clusters; columns: experts."""
-    shapes = [
-        svg.text(left, _CLUSTERS_TOP - 46, cure.name, size=14, bold=True),
-        svg.text(left, _CLUSTERS_TOP - 27, f"tells {cure.information[0]:.2f}", size=12.5, fill=style.MUTED),
-    ]
-    for e in range(E):
-        x = left + _SHARE_WIDE * e
-        middle = x + _SHARE_WIDE / 2
-        shapes.append(svg.text(middle, _CLUSTERS_TOP - 8, str(e), size=12, fill=style.MUTED, anchor="middle"))
-        for c in range(E):
-            y, share = _CLUSTERS_TOP + _CLUSTER_TALL * c, cure.table[c][e]
-            shapes.append(
-                svg.rect(
-                    x + 0.5, y + 0.5, _SHARE_WIDE - 1, _CLUSTER_TALL - 1, radius=2, stroke=style.TINT,
-                    fill=style.pale(style.CHOSEN, share / 100),
-                    tip=f"{cure.name}: {share} % of cluster {c} at expert {e}",
-                )
-            )  # fmt: skip
-            if share >= 5:
-                ink = style.PAPER if share >= 60 else style.INK
-                size = 11.0 if share < 100 else 10.0
-                shapes.append(svg.text(middle, y + 16, str(share), size=size, fill=ink, anchor="middle"))
-    return shapes
 
 
 # products
@@ -297,13 +73,22 @@ def products(undecided: int = 6, confidence: float = 0.34) -> Picture:
     return Picture(title, words, svg.card(_TOKENS_TOP + _TOKEN_TALL * 10 + 34, title, words, *shapes))
 
 
+def _who_chooses(numbers: _Products) -> str:
+    """How many tokens choose which expert, and how surely."""
+    if numbers.undecided == 0:
+        return "All 10 tokens choose expert 1, with probability 0.51."
+    if numbers.undecided == 10:
+        return f"All 10 tokens choose expert 0, with probability {numbers.confidence:g}."
+    return f"{numbers.undecided} of 10 tokens choose expert 0 with probability {numbers.confidence:g}, the others choose expert 1 with 0.51."
+
+
 def _products_words(numbers: _Products) -> tuple[str, str]:
     """Title and sentence."""
     loss = numbers.loss
     side = "below 1" if loss < 0.9995 else "above 1" if loss > 1.0005 else "exactly 1"
     title = f"The balance loss is {loss:.3f}, {side}"
     words = (
-        f"{numbers.undecided} of 10 tokens choose expert 0 with probability {numbers.confidence:g}, the others expert 1 with 0.51. "
+        f"{_who_chooses(numbers)} "
         f"f is {', '.join(f'{share:g}' for share in numbers.f)}; P is {', '.join(f'{share:.3f}' for share in numbers.P)}; "
         f"3 times the sum of f·P is {loss:.3f}."
     )
