@@ -13,14 +13,17 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.authoring.build import cells_of
+from autograder.authoring.build import cells_of, solution_answer
 from autograder.authoring.experiments import capstone as making
 from autograder.authoring.experiments import creek as making_creek
+from autograder.authoring.experiments import orders as making_orders
 from autograder.keys import parts
 from ffnlab.course import world
+from ffnlab.course.boards import levers
+from ffnlab.course.boards import orders as square
 from ffnlab.course.exercises import capstone as exercises
 from ffnlab.course.experiments import capstone as experiment
-from ffnlab.course.experiments import creek
+from ffnlab.course.experiments import creek, english, orders
 from ffnlab.course.figures import capstone as figures
 from ffnlab.course.tasks import Reader, learn, pairs
 
@@ -66,9 +69,11 @@ def test_what_the_notebook_says_of_the_gaps_holds_in_the_stored_runs() -> None:
         if mean[higher] - mean[lower] <= 2 * error(lower, higher)
     }
     assert level == {("relu", "moe, equal total")}
-    near = [
-        round(mean[name] / 100, 2) for name in ("none", "none, 3 blocks", "relu")
-    ]  # a third, two thirds, three quarters
+    apart = (mean["moe, equal total"] - mean["relu"]) / error("relu", "moe, equal total")
+    assert f"the mixture of equal total are {apart:.1f} standard deviations apart" in prose
+    assert "more than six standard errors apart" in prose and 6 < apart * math.sqrt(len(accuracies["relu"])) < 7
+    # A third, two thirds, three quarters.
+    near = [round(mean[name] / 100, 2) for name in ("none", "none, 3 blocks", "relu")]
     assert near == pytest.approx([1 / 3, 2 / 3, 3 / 4], abs=0.03)
     gap, single = mean["swiglu"] - mean["relu"], error("relu", "swiglu")
     many = math.sqrt(len(accuracies["relu"]))
@@ -144,9 +149,102 @@ def test_what_the_notebook_says_of_the_twenty_runs_holds_in_them() -> None:
     pairs_of_runs = list(zip(right["none, 3 blocks"]["way"], right["relu"]["way"], strict=True))
     assert (sum(a > b for a, b in pairs_of_runs), sum(a < b for a, b in pairs_of_runs)) == (7, 2)
     assert right["relu, 2 blocks"]["way"].count(1.0) == 16
-    assert max(share for share in right["relu"]["way"] if share < figures.RULE_THRESHOLD) == 0.7176
+    assert max(share for share in right["relu"]["way"] if share < creek.RULE_THRESHOLD) == 0.7176
     for name in ("none", "relu"):
         assert min(right[name]["way"]) < 0.51 and max(right[name]["way"]) == 1
+
+
+def test_the_stored_square_changes_one_thing_at_a_time() -> None:
+    stored = orders.stored()
+    assert stored["seeds"] == list(orders.SEEDS) and not set(orders.SEEDS) & set(creek.CHOSEN_ON)
+    assert [len(row) for row in orders.shares()] == [8] * 8 and stored["steps"] == creek.STEPS
+    assert making_orders.short() == pytest.approx(stored["loss after the short run"], abs=0.05)
+    # Weights and order are two draws: with other weights, or in another order, the losses are others.
+    losses = {(weights, order): making_orders.run(weights, order, 3)[0] for weights in (0, 1) for order in (0, 1)}
+    assert len({tuple(each) for each in losses.values()}) == 4
+
+
+def test_what_the_notebook_says_of_the_square_holds_in_it() -> None:
+    found = [[share >= creek.RULE_THRESHOLD for share in row] for row in orders.shares()]
+    assert [sum(row) for row in found] == [0, 3, 6, 1, 4, 8, 1, 7]
+    assert all(0 < sum(column) < 8 for column in zip(*found, strict=True)), "in every order both happens"
+    assert not found[square.START[0]][square.START[1]]
+    assert (square.count_nudged(), square.count_turned()) == (16, 1)
+    crossed = [
+        (w, v) for w, v in itertools.combinations(range(8), 2)
+        if any(found[w][o] > found[v][o] for o in range(8)) and any(found[w][o] < found[v][o] for o in range(8))
+    ]  # fmt: skip
+    assert len(crossed) >= 5, "the third level can be won from many rows"
+
+
+def _chances(pulls: int, share: float) -> list[float]:
+    """Of so many pulls, the probability of each number of runs that found the rule."""
+    return [math.comb(pulls, hits) * share**hits * (1 - share) ** (pulls - hits) for hits in range(pulls + 1)]
+
+
+def test_what_is_said_of_a_thousand_others_is_the_exact_sum() -> None:
+    """Of all ways in which a few pulls can fall, each weighed with its probability."""
+    found = {
+        name: sum(share >= creek.RULE_THRESHOLD for share in right["way"])
+        for name, right in creek.stored()["right"].items()
+    }
+
+    def leads(first: str, second: str, pulls: tuple[int, int]) -> tuple[int, int]:
+        """To how many of a thousand the first and the second are ahead."""
+        ahead = [0.0, 0.0]
+        rows = [_chances(n, found[name] / 20) for name, n in zip((first, second), pulls, strict=True)]
+        for (hits, a), (more, b) in itertools.product(enumerate(rows[0]), enumerate(rows[1])):
+            if hits * pulls[1] != more * pulls[0]:
+                ahead[hits * pulls[1] < more * pulls[0]] += a * b
+        return round(1000 * ahead[0]), round(1000 * ahead[1])
+
+    assert leads("relu", "none", (1, 1))[0] == 525 and leads("none, 3 blocks", "relu", (1, 1)) == (270, 70)
+    assert [leads("none, 3 blocks", "relu", (n, n)) for n in (5, 20, 25)] == [(658, 101), (925, 32), (951, 21)]
+    for name, (better, worse) in {"without": ("relu", "none"), "equal": ("none, 3 blocks", "relu")}.items():
+        most = levers.RECORDS[name]
+        splits = [(n, m) for n, m in itertools.product(range(1, most), repeat=2) if n + m <= most]
+        enough = [n + m for n, m in splits if leads(better, worse, (n, m))[0] >= levers.SURE]
+        assert min(enough) == most
+    assert levers.ahead(5) == sum(leads("relu", "relu", (5, 5))) and levers.ahead(20) == sum(
+        leads("relu", "relu", (20, 20))
+    )
+    assert [level["better"] for level in levers.levels()] == [1, 1, -1]
+
+
+def test_the_notebooks_rule_says_of_our_own_runs_what_the_text_says() -> None:
+    rule: Any = solution_answer("dare").answer
+    found = {
+        name: [share >= creek.RULE_THRESHOLD for share in right["way"]]
+        for name, right in creek.stored()["right"].items()
+    }
+
+    def verdict(a: str, b: str) -> str | None:
+        rest = {"A": iter(found[a]), "B": iter(found[b])}
+        said: str | None = rule(lambda kind: next(rest[kind]))
+        return said
+
+    assert verdict("none", "relu") == "B" and verdict("none, 3 blocks", "relu") is None
+
+
+def test_equal_kinds_reach_the_rules_lead_in_about_three_of_a_hundred_games() -> None:
+    drawn = exercises.dare.inputs(0, 0)
+    said = exercises._play(solution_answer("dare").answer, drawn["equal"])["said"]
+    assert (said > 0).double().mean().item() == pytest.approx(0.03, abs=0.015)
+
+
+def test_a_lever_gives_no_more_runs_than_there_are() -> None:
+    levers_of_a_game = exercises._Levers(torch.zeros(2, exercises.PULLS, dtype=torch.bool))
+    assert [levers_of_a_game("A") for _ in range(exercises.PULLS)] == [False] * exercises.PULLS
+    with pytest.raises(ValueError, match="no more than 20"):
+        levers_of_a_game("A")
+    with pytest.raises(ValueError, match="no kind 'C'"):
+        levers_of_a_game("C")
+    assert levers_of_a_game.pulls == [20, 0]
+
+
+def test_the_english_is_read_nearly_nine_times() -> None:
+    tokens = len(english.text().train)
+    assert 8 < english.STEPS * english.BATCH * english.LONGEST / tokens < 9.5, "the notebook prints both numbers"
 
 
 def test_the_learners_block_is_one_more_dot_wherever_it_falls() -> None:
@@ -158,7 +256,7 @@ def test_the_learners_block_is_one_more_dot_wherever_it_falls() -> None:
         assert picture.title.startswith(f"Yours is right in {100 * share:.0f} %")
         assert (
             picture.sentence.startswith(alone.sentence)
-            and f"ReLU FFN, 1 block: {100 * share:.1f} %" in picture.sentence
+            and f"one block with FFN: {100 * share:.1f} %" in picture.sentence
         )
     assert alone.svg.count("<circle") == 20 * len(creek.MODELS)
 

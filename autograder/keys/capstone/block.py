@@ -360,7 +360,7 @@ _variant(
 )
 _variant(
     "none_is_nothing",
-    "For 'none' the block hands x back as it came: attention has been removed with the FFN. The first sub-layer stays.",
+    "For 'none' the block hands x back as it came: attention has been removed with the FFN. The first half stays.",
     none="""if self.kind == "none":
             return x""",
 )
@@ -521,7 +521,7 @@ _variant("queries_not_normed", form_of="keys_not_normed", first=_TWO_READ.format
 _variant("only_values_normed", form_of="keys_not_normed", first=_TWO_READ.format(reads="x, x, n"))
 _variant(
     "norm1_twice",
-    "What a sub-layer reads has been normed twice: `norm(norm(x))`. Once is enough, and the second time undoes what the first one's gain does.",
+    "What a half reads has been normed twice: `norm(norm(x))`. Once is enough, and the second time undoes what the first one's gain does.",
     first="z = x + self.mixed(self.norm1(self.norm1(x)))",
 )
 _variant("norm2_twice", form_of="norm1_twice", second="y = self.ffn(self.norm2(self.norm2(z)))")
@@ -739,7 +739,7 @@ _PLAIN = """if kind in ("swiglu", "moe"):
             self.ffn = nn.Sequential(nn.Linear(d_model, d_ff), {act}nn.Linear(d_ff, d_model))"""
 _variant(
     "relu_missing",
-    "In 'relu' there is no non-linearity: two linear layers in a row are one. The ReLU goes between them.",
+    "In 'relu' there is no activation: two linear layers in a row are one. The ReLU goes between them.",
     ffn=_PLAIN.format(act=""),
 )
 _variant(

@@ -7,7 +7,7 @@ A sentence is a list of T words, such as "the creek was cold".split(). V is the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -114,24 +114,16 @@ def activations(model: ToyTransformer, words: Sequence[str]) -> torch.Tensor:
     return hidden
 
 
-def next_words(
-    model: ToyTransformer, words: Sequence[str], ffn: bool = True, without: Collection[int] = ()
-) -> torch.Tensor:
-    """How probable each word is to come next: [V], in the order of `world.WORDS`.
+def brightness(model: ToyTransformer) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of each neuron its largest activation over all sentences, and its usual one, the mean where it fires: [d_ff] each.
 
-    With ffn=False the whole FFN is switched off, biases and all; the neurons in `without` stay silent.
+    A neuron that stays silent has no usual activation; it counts as 1.
     """
-    x = model.gather(tensor([words]))
-    hidden = model.hidden(x)
-    hidden[..., list(without)] = 0
-    probabilities: torch.Tensor = model.say(x, hidden if ffn else None)[0, -1].softmax(-1)
-    return probabilities
-
-
-def most_probable(probabilities: torch.Tensor, count: int = 5) -> list[tuple[str, float]]:
-    """The most probable words of a distribution [V], and their probabilities."""
-    best = probabilities.topk(count)
-    return [(world.WORDS[n], p) for p, n in zip(best.values.tolist(), best.indices.tolist(), strict=True)]
+    hidden = model.hidden(model.gather(tensor([world.wish(scene)[:-1] for scene in ALL_SCENES])))  # [B, T, d_ff]
+    largest = hidden.amax((0, 1))
+    fires = hidden > FIRES * largest
+    usual = (hidden * fires).sum((0, 1)) / fires.sum((0, 1)).clamp(min=1)
+    return largest, torch.where(largest > SILENT, usual, torch.ones_like(usual))
 
 
 def value_scores(model: ToyTransformer, neuron: int) -> torch.Tensor:
@@ -202,12 +194,13 @@ def names(model: ToyTransformer) -> list[Name]:
     largest = hidden.amax((0, 1))  # [d_ff]
     fires = hidden > FIRES * largest
     truths = torch.tensor([scene.attributes for scene in ALL_SCENES])  # [scenes, 3]
+    # A truth value for each rule and scene, [rules, scenes].
     covers = torch.stack(
         [
             torch.stack([truths[:, n] == value for n, value in enumerate(rule) if value is not None]).all(0)
             for rule in RULES
         ]
-    )  # [rules, scenes]
+    )
     best_names = []
     for neuron in (largest > SILENT).nonzero()[:, 0].tolist():
         best: Name | None = None

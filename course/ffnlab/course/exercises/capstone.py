@@ -1,4 +1,4 @@
-"""Notebook 10, the capstone: how `Block` is called, and what is looked at. No answers.
+"""Notebook 10, the capstone: how the answers are called, and what is looked at. No answers.
 
 A block is judged by what it does: its parts may have any name. To look inside without names, the probes turn the learned gains of
 its norms (the vectors of d_model numbers that start at one) down to zero, one after the other, and see what stops.
@@ -9,6 +9,7 @@ drawn: what it means can only be told by who knows the draw.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
@@ -32,6 +33,7 @@ from ffnlab.course.block_probes import (
     shaken_block,
     with_factors,
 )
+from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.course.experiments.world import TASKS
 from ffnlab.observation.exercise import (
     Draw,
@@ -41,7 +43,6 @@ from ffnlab.observation.exercise import (
     describe_result,
     expect_exception,
     observe_call,
-    quiz,
 )
 from ffnlab.observation.plain_data import Failure
 
@@ -53,6 +54,197 @@ Arguments = tuple[str | None, int]  # kind and n_heads
 LARGE = 1000.0
 SCALES = (1.0, 10.0, 100.0, LARGE, 2 * LARGE)  # how many times x
 RAY = [1.0 + 0.2 * n for n in range(12)]  # how many times a norm's gain
+
+
+def _shuffle(rng: Draw, items: Iterable[T]) -> list[T]:
+    items = list(items)
+    return [items[place] for place in rng.distinct(len(items), 0, len(items) - 1)]
+
+
+def _shuffle_range(rng: Draw, count: int) -> list[int]:
+    """The numbers from 0 in an order that is not their own."""
+    order = _shuffle(rng, range(count))
+    return _shuffle_range(rng, count) if order == sorted(order) else order
+
+
+def _with_entry(x: torch.Tensor, feature: int, value: float) -> torch.Tensor:
+    """x with another number in one feature."""
+    other = x.clone()
+    other[..., feature] = value
+    return other
+
+
+# dare
+
+PULLS = 20  # of each kind, at most: as many as are stored of each kind at the creek
+KINDS_OF_RUNS = ("A", "B")
+EQUAL_GAMES, FAR_GAMES = 1200, 600
+EQUAL_SHARES = (0.2, 0.5, 0.8)  # of the runs of two equal kinds that find the rule
+FAR_SHARES = (0.2, 0.8)  # of two kinds that are far apart
+# Eight of a hundred and nine of ten are asked for; the rest is room for chance.
+LARGEST_RISK, LEAST_SURE, FEW_PULLS = 0.088, 0.88, 30
+
+
+def _runs(rng: Draw, shares: torch.Tensor) -> torch.Tensor:
+    """Whether each run has found the rule, [games, 2, PULLS], where the two kinds of each game find it in these shares [games, 2] of their runs."""
+    found: torch.Tensor = rng.normal(*shares.shape, PULLS) < torch.special.ndtri(shares)[..., None]
+    return found
+
+
+def _draw_games(rng: Draw, case: int) -> dict[str, Any]:
+    """Games with two equal kinds, and games with two that are far apart. _better: whether in one of the latter "B" is the better kind."""
+    equal = torch.tensor([rng.one_of(EQUAL_SHARES) for _ in range(EQUAL_GAMES)], dtype=torch.float64)
+    better = rng.normal(FAR_GAMES) > 0
+    far = torch.tensor(FAR_SHARES, dtype=torch.float64).expand(FAR_GAMES, 2)
+    far = torch.where(better[:, None], far, far.flip(1))
+    return {"equal": _runs(rng, equal[:, None].expand(-1, 2)), "far": _runs(rng, far), "_better": better}
+
+
+class _Levers:
+    """The function `pull` of one game, which counts how often it is called."""
+
+    def __init__(self, runs: torch.Tensor) -> None:
+        self.runs = [iter(row) for row in runs.tolist()]
+        self.pulls = [0, 0]
+
+    def __call__(self, kind: str) -> bool:
+        if kind not in KINDS_OF_RUNS:
+            raise ValueError(f"there is no kind {kind!r}, only 'A' and 'B'")
+        place = KINDS_OF_RUNS.index(kind)
+        if self.pulls[place] == PULLS:
+            raise ValueError(f"kind {kind} has no more than {PULLS} runs")
+        self.pulls[place] += 1
+        return bool(next(self.runs[place]))
+
+
+dare = Exercise(
+    "dare",
+    draw=_draw_games,
+    cases=1,
+    where="the section “Write the rule”.",
+    understood="One of two equal kinds is ahead most of the time, so a lead alone says nothing. A lead counts if equal kinds seldom have one as large, "
+    "at any time at which you would have stopped.",
+    hints=(
+        "Pull both levers equally often and watch the lead: how many more runs of A than of B have found the rule.",
+        "How large a lead do two equal kinds reach within twenty pulls of each? Let the computer toss coins: `random.random() < 0.5` is a run of "
+        "a kind that finds the rule in half of its runs. Play a thousand games, and look at the largest lead of each.",
+        "If eight games in a hundred or fewer reach a lead, whoever stops there is seldom fooled. Kinds that are far apart reach it long before the last pull.",
+    ),
+)
+
+
+def _bucket(share: float, *bounds: float) -> str:
+    """Which part of all games a share is, in words."""
+    edges = (0.0, *bounds, 1.0)
+    part = sum(share > bound for bound in bounds)
+    return f"in {edges[part]:.0%} to {edges[part + 1]:.0%} of the games".replace("%", " %")
+
+
+def _far_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    said, better = observation["said"], torch.where(inputs["_better"], 2, 1)
+    right = (said == better).double().mean().item()
+    wrong = (said == 3 - better).double().mean().item()
+    return {
+        "of two kinds that are far apart, it names the better one": right >= LEAST_SURE,
+        "how often it names the worse one": _bucket(wrong, 0.15, 0.3, 0.7),
+        "it pulls both levers": bool((observation["pulls"] > 0).all()),
+    }
+
+
+def _equal_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    named = (observation["said"] > 0).double().mean().item()
+    waits = bool((observation["pulls"] != observation["pulls"][0]).any())
+    return {
+        "of two equal kinds, it seldom names one": named <= LARGEST_RISK,
+        "it waits for a lead that is too small": named > LARGEST_RISK and waits,
+        "how often it names one": _bucket(named, LARGEST_RISK, 0.5, 0.8),
+    }
+
+
+def _few_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    pulls = observation["pulls"].sum(1).double().mean().item()
+    return {f"where the kinds are far apart, {FEW_PULLS} pulls are enough on average": pulls <= FEW_PULLS}
+
+
+def _play(answer: Any, runs: torch.Tensor) -> dict[str, torch.Tensor]:
+    """All games: what was said [games], 0 for None, 1 for A, 2 for B; and how often each lever was pulled [games, 2]."""
+    said, pulls = [], []
+    for game in runs:
+        levers = _Levers(game)
+        result = answer(levers)
+        if result is not None and result not in KINDS_OF_RUNS:
+            raise NotAsAsked(f"{describe_result(result)}; 'A', 'B' or None was expected")
+        said.append(0 if result is None else 1 + KINDS_OF_RUNS.index(result))
+        pulls.append(levers.pulls)
+    return {"said": torch.tensor(said), "pulls": torch.tensor(pulls)}
+
+
+@dare.aspect("kinds that are far apart", points=1, facts=_far_facts)
+def dare_kinds_that_are_far_apart(answer: Any, far: torch.Tensor, **_: Any) -> Any:
+    return _play(answer, far)
+
+
+@dare.aspect("equal kinds", points=2, facts=_equal_facts, needs="kinds that are far apart")
+def dare_equal_kinds(answer: Any, equal: torch.Tensor, **_: Any) -> Any:
+    return _play(answer, equal)
+
+
+@dare.aspect("few pulls", points=1, facts=_few_facts, needs="equal kinds")
+def dare_few_pulls(answer: Any, far: torch.Tensor, **_: Any) -> Any:
+    return _play(answer, far)
+
+
+# no_difference_counterexample
+
+
+def no_difference(table: list[list[float]]) -> bool:
+    """A classmate's: whether it makes no difference which weights and which order one takes. table[w][o]: what a run gave, a share from 0 to 1."""
+    by_weights = [sum(row) / len(row) for row in table]
+    by_order = [sum(column) / len(column) for column in zip(*table, strict=True)]
+    return max(by_weights) - min(by_weights) < 1e-9 and max(by_order) - min(by_order) < 1e-9
+
+
+def all_the_same(table: list[list[float]]) -> bool:
+    """The same, by comparing every run with the first."""
+    return all(abs(share - table[0][0]) < 1e-9 for row in table for share in row)
+
+
+def _table_of_runs(observation: Any) -> tuple[list[list[float]]]:
+    table = rows_of_numbers(observation, "drawing of the weights")
+    if any(not 0 <= share <= 1 for row in table for share in row):
+        raise NotAsAsked("every entry is the share of scenes in which a run is right, a number from 0 to 1")
+    return (table,)
+
+
+def _why_noticed(table: list[list[float]]) -> str:
+    if all_the_same(table):
+        return "all runs are the same, and the code says so"
+    means = [sum(row) / len(row) for row in table]
+    if max(means) - min(means) >= 1e-9:
+        return "the rows have different means, and the code notices"
+    return "the columns have different means, and the code notices"
+
+
+no_difference_counterexample = counterexample(
+    "no_difference_counterexample",
+    code=no_difference,
+    right=all_the_same,
+    form=_table_of_runs,
+    size=lambda table: len(table) * len(table[0]),
+    par=4,
+    why_right=_why_noticed,
+    where="the section “A classmate averages”.",
+    understood="This is XOR: neither the weights nor the order decides, only the two together. Whoever averages over one of them can't see it. "
+    "Change one thing and hold the other still.",
+    hints=(
+        "The code says yes if all rows have the same mean and all columns have the same mean. Which tables have that?",
+        "A mean of 0.5 can be two runs of 0.5, or one of 0 and one of 1.",
+        "You know four outputs of which no row and no column tells anything: from notebook 01.",
+    ),
+)
+
+
+# Block
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
@@ -84,24 +276,6 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     }
 
 
-def _shuffle(rng: Draw, items: Iterable[T]) -> list[T]:
-    items = list(items)
-    return [items[place] for place in rng.distinct(len(items), 0, len(items) - 1)]
-
-
-def _shuffle_range(rng: Draw, count: int) -> list[int]:
-    """The numbers from 0 in an order that is not their own."""
-    order = _shuffle(rng, range(count))
-    return _shuffle_range(rng, count) if order == sorted(order) else order
-
-
-def _with_entry(x: torch.Tensor, feature: int, value: float) -> torch.Tensor:
-    """x with another number in one feature."""
-    other = x.clone()
-    other[..., feature] = value
-    return other
-
-
 def _arguments(rng: Draw, d_model: int, n_heads: int) -> list[Arguments]:
     """(kind, n_heads) of five blocks that can't be, and of four that can."""
     does_not_divide = [n for n in range(2, d_model) if d_model % n]
@@ -110,13 +284,22 @@ def _arguments(rng: Draw, d_model: int, n_heads: int) -> list[Arguments]:
     return wrong + [(kind, rng.one_of([1, n_heads, d_model])) for kind in KINDS]
 
 
+def _make_each_kind(answer: Any, x: Any, n_heads: int, d_ff: int, **_: Any) -> nn.ModuleList:
+    """Those of the four blocks that a student's class can make."""
+    blocks = nn.ModuleList()
+    for kind in KINDS:
+        with contextlib.suppress(Exception):
+            blocks.append(answer(kind, x.shape[-1], n_heads, d_ff))
+    return blocks
+
+
 Block = Exercise(
     "Block",
     cases=1,  # each looks at four blocks from many sides
     draw=_draw,
-    where="section 1, “One block”: its two formulas, and the exercise's points.",
+    where="the section “One block”: its two formulas, and the exercise's points.",
     understood=(
-        "One block, four kinds: both sub-layers read a norm of their own, both add to a path that nothing else touches, "
+        "One block, four kinds: both halves read a norm of their own, both add to a path that nothing else touches, "
         "and the mixture's second loss gets out with its gradient."
     ),
     hints=(
@@ -129,6 +312,7 @@ Block = Exercise(
         'Check the arguments first: `if kind not in ("none", "relu", "swiglu", "moe"): raise ValueError(...)`, and another for '
         "`d_model % n_heads`. `nn.MultiheadAttention` by itself raises an AssertionError there.",
     ),
+    makes=_make_each_kind,
 )
 
 
@@ -637,9 +821,7 @@ def _shapes_facts(kind: str, observation: Any, inputs: dict[str, Any]) -> dict[s
         and torch.allclose(non_contiguous_output, out, atol=1e-4),
         "x is left as it was": torch.equal(observation["x afterwards"], x),
         "training mode gives the same output": torch.allclose(observation["in training mode"], out, atol=1e-4),
-        "the gradient of x passes beside the sub-layers": largest_entry(
-            observation["gradient of x"] - inputs["weights"]
-        )
+        "the gradient of x passes beside both halves": largest_entry(observation["gradient of x"] - inputs["weights"])
         < 0.3,
     }
 
@@ -696,128 +878,6 @@ def block_wrong_arguments(answer: Any, x: Any, n_heads: int, d_ff: int, made: li
         return expect_exception(lambda: answer(kind, d_model, heads, d_ff))
 
     return [make(*arguments) for arguments in made]
-
-
-# generate
-
-
-class _Scores:
-    """A causal model of nothing: the scores for what comes after a token depend on it, on those before it, and on where it is in the window."""
-
-    def __init__(self, token_scores: torch.Tensor, places: torch.Tensor) -> None:
-        self.token_scores, self.places = token_scores, places  # [V, V], [window, V]
-
-    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
-        if ids.ndim != 2 or len(ids) != 1:
-            raise ValueError(f"the model takes ids of shape [1, t], not {list(ids.shape)}")
-        if ids.shape[1] > len(self.places):
-            raise ValueError(f"{ids.shape[1]} tokens are more than the window of {len(self.places)}")
-        rows, state = [], torch.zeros_like(self.token_scores[0])
-        for place, token in enumerate(ids[0].tolist()):
-            state = 0.6 * state + self.token_scores[token]
-            rows.append(state + self.places[place])
-        return torch.stack(rows)[None]
-
-
-def _draw_generate(rng: Draw, case: int) -> dict[str, Any]:
-    """Scores for a small vocabulary, prompts of several lengths, temperatures on both sides of 1, and numbers to choose by."""
-    V, window = rng.integer(11, 13), rng.integer(4, 6)
-    return {
-        "told": rng.normal(V, V, scale=1.6),
-        "places": rng.normal(window, V),
-        "prompt": [rng.integer(0, V - 1) for _ in range(2)],
-        "long": [rng.integer(0, V - 1) for _ in range(window + rng.integer(3, 6))],
-        "numbers": [rng.uniform(0.02, 0.98) for _ in range(24)],
-        "warm": rng.uniform(1.6, 2.2),
-        "cool": rng.uniform(0.5, 0.7),
-    }
-
-
-generate = Exercise(
-    "generate",
-    draw=_draw_generate,
-    where="the section “What if we removed the FFN?”, where it says “Let it write”.",
-    understood="A model gives scores; a loop, a window and a temperature make a writer of it.",
-    hints=(
-        "A loop over `numbers`: cut the last `window` ids, ask the model, look at the last row of its scores, choose, append.",
-        "At temperature 0 there is nothing to divide by: take the `argmax`, before any softmax.",
-        "`torch.softmax(scores / temperature, dim=-1).cumsum(-1)` is how much probability lies at each id or before. How many of these are not larger than u?",
-    ),
-)
-
-
-def _new_ids(answer: Any, token_scores: Any, places: Any, prompt: Any, numbers: Any, temperature: float) -> Any:
-    """The ids that a student's function writes, as a list of ints; a tensor of ids will do."""
-    ids = answer(_Scores(token_scores, places), list(prompt), list(numbers), len(places), temperature)
-    if not isinstance(ids, (list, tuple, torch.Tensor)):
-        raise NotAsAsked(f"{describe_result(ids)}; a list of ids was expected")
-    if any(isinstance(each, (list, tuple)) or (torch.is_tensor(each) and each.numel() != 1) for each in ids):
-        raise NotAsAsked("a flat list of ids was expected, one number each")
-    return [int(each) for each in ids]
-
-
-@generate.aspect("greedy", points=1)
-def generate_greedy(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
-    few = numbers[: len(places) - len(prompt)]  # all of it fits into the window
-    return {
-        "two tokens in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt, few, 0)),
-        "one token in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt[:1], few, 0)),
-    }
-
-
-@generate.aspect("sampling", points=1.5)
-def generate_sampling(
-    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, warm: float, cool: float, **_: Any
-) -> Any:
-    step = len(places) - len(prompt)
-    return {
-        f"temperature {words}, {part}": observe_call(
-            partial(_new_ids, answer, told, places, prompt, numbers[step * part : step * (part + 1)], heat)
-        )
-        for words, heat in {"1": 1.0, "below 1": cool, "above 1": warm}.items()
-        for part in range(4)
-    }
-
-
-@generate.aspect("beyond the window", points=1)
-def generate_beyond_the_window(
-    answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any
-) -> Any:
-    return {
-        words: observe_call(partial(_new_ids, answer, told, places, ids, numbers, heat))
-        for words, ids, heat in (
-            ("a short prompt, greedy", prompt, 0),
-            ("a short prompt", prompt, warm),
-            ("a long prompt", long, warm),
-        )
-    }
-
-
-@generate.aspect("small temperatures, u = 0, nothing changed", points=0.5)
-def generate_small_temperatures_u_0_nothing_changed(
-    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any
-) -> Any:
-    prompt_copy = list(prompt)
-    chance = numbers[: len(places) - len(prompt)]
-    numbers_copy = list(chance)
-    apart = (
-        1e10 * told
-    )  # so far that all but one probability are exactly 0, whatever is done with a temperature of 0.01
-    cold = {
-        f"temperature 0.01, after token {token}": observe_call(
-            partial(_new_ids, answer, apart, places, [token], numbers[:3], 0.01)
-        )
-        for token in range(len(told))
-    }
-    zero = observe_call(partial(_new_ids, answer, apart, places, prompt, [0.0], 0.01))
-    none = observe_call(partial(_new_ids, answer, told, places, prompt, [], 1.0))
-    answer(_Scores(told, places), prompt_copy, numbers_copy, len(places), 1.0)
-    return cold | {
-        "u = 0": zero,
-        "no numbers": none,
-        "prompt is left as it was": prompt_copy == prompt,
-        "numbers are left as they were": numbers_copy == chance,
-    }
 
 
 # wire_by_hand
@@ -949,22 +1009,122 @@ def wire_by_hand_the_other_words(answer: Any, **inputs: Any) -> Any:
     return _wires(answer, **inputs)
 
 
-# Quizzes. Their texts are in the notebook.
+# generate
 
-quiz_removed = quiz(
-    "quiz_removed",
-    where="the section “What if we removed the FFN?”.",
-    understood="Attention and the residual path are still there; what is lost is capacity that each token can use by itself, cheaply.",
+
+class _Scores:
+    """A causal model of nothing: the scores for what comes after a token depend on it, on those before it, and on where it is in the window."""
+
+    def __init__(self, token_scores: torch.Tensor, places: torch.Tensor) -> None:
+        self.token_scores, self.places = token_scores, places  # [V, V], [window, V]
+
+    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
+        if ids.ndim != 2 or len(ids) != 1:
+            raise ValueError(f"the model takes ids of shape [1, t], not {list(ids.shape)}")
+        if ids.shape[1] > len(self.places):
+            raise ValueError(f"{ids.shape[1]} tokens are more than the window of {len(self.places)}")
+        rows, state = [], torch.zeros_like(self.token_scores[0])
+        for place, token in enumerate(ids[0].tolist()):
+            state = 0.6 * state + self.token_scores[token]
+            rows.append(state + self.places[place])
+        return torch.stack(rows)[None]
+
+
+def _draw_generate(rng: Draw, case: int) -> dict[str, Any]:
+    """Scores for a small vocabulary, prompts of several lengths, temperatures on both sides of 1, and numbers to choose by."""
+    V, window = rng.integer(11, 13), rng.integer(4, 6)
+    return {
+        "told": rng.normal(V, V, scale=1.6),
+        "places": rng.normal(window, V),
+        "prompt": [rng.integer(0, V - 1) for _ in range(2)],
+        "long": [rng.integer(0, V - 1) for _ in range(window + rng.integer(3, 6))],
+        "numbers": [rng.uniform(0.02, 0.98) for _ in range(24)],
+        "warm": rng.uniform(1.6, 2.2),
+        "cool": rng.uniform(0.5, 0.7),
+    }
+
+
+generate = Exercise(
+    "generate",
+    draw=_draw_generate,
+    where="the section “Let it write”.",
+    understood="A model gives scores; a loop, a window and a temperature make a writer of it.",
+    hints=(
+        "A loop over `numbers`: cut the last `window` ids, ask the model, look at the last row of its scores, choose, append.",
+        "At temperature 0 there is nothing to divide by: take the `argmax`, before any softmax.",
+        "`torch.softmax(scores / temperature, dim=-1).cumsum(-1)` is how much probability lies at each id or before. How many of these are not larger than u?",
+    ),
 )
 
-quiz_equal = quiz(
-    "quiz_equal",
-    where="the section “Equal what?”.",
-    understood="Total parameters fill the memory, active ones do the work: a mixture is the only kind in which the two differ.",
-)
 
-quiz_seeds = quiz(
-    "quiz_seeds",
-    where="the section “What the experiment can't show”.",
-    understood="A difference counts when it is large beside the spread over seeds, and it counts for what was measured, nothing else.",
-)
+def _new_ids(answer: Any, token_scores: Any, places: Any, prompt: Any, numbers: Any, temperature: float) -> Any:
+    """The ids that a student's function writes, as a list of ints; a tensor of ids will do."""
+    ids = answer(_Scores(token_scores, places), list(prompt), list(numbers), len(places), temperature)
+    if not isinstance(ids, (list, tuple, torch.Tensor)):
+        raise NotAsAsked(f"{describe_result(ids)}; a list of ids was expected")
+    if any(isinstance(each, (list, tuple)) or (torch.is_tensor(each) and each.numel() != 1) for each in ids):
+        raise NotAsAsked("a flat list of ids was expected, one number each")
+    return [int(each) for each in ids]
+
+
+@generate.aspect("greedy", points=1)
+def generate_greedy(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
+    few = numbers[: len(places) - len(prompt)]  # all of it fits into the window
+    return {
+        "two tokens in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt, few, 0)),
+        "one token in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt[:1], few, 0)),
+    }
+
+
+@generate.aspect("sampling", points=1.5)
+def generate_sampling(
+    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, warm: float, cool: float, **_: Any
+) -> Any:
+    step = len(places) - len(prompt)
+    return {
+        f"temperature {words}, {part}": observe_call(
+            partial(_new_ids, answer, told, places, prompt, numbers[step * part : step * (part + 1)], heat)
+        )
+        for words, heat in {"1": 1.0, "below 1": cool, "above 1": warm}.items()
+        for part in range(4)
+    }
+
+
+@generate.aspect("beyond the window", points=1)
+def generate_beyond_the_window(
+    answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any
+) -> Any:
+    return {
+        words: observe_call(partial(_new_ids, answer, told, places, ids, numbers, heat))
+        for words, ids, heat in (
+            ("a short prompt, greedy", prompt, 0),
+            ("a short prompt", prompt, warm),
+            ("a long prompt", long, warm),
+        )
+    }
+
+
+@generate.aspect("small temperatures, u = 0, nothing changed", points=0.5)
+def generate_small_temperatures_u_0_nothing_changed(
+    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any
+) -> Any:
+    prompt_copy = list(prompt)
+    chance = numbers[: len(places) - len(prompt)]
+    numbers_copy = list(chance)
+    # So far apart that all but one probability are exactly 0, whatever is done with a temperature of 0.01.
+    apart = 1e10 * told
+    cold = {
+        f"temperature 0.01, after token {token}": observe_call(
+            partial(_new_ids, answer, apart, places, [token], numbers[:3], 0.01)
+        )
+        for token in range(len(told))
+    }
+    zero = observe_call(partial(_new_ids, answer, apart, places, prompt, [0.0], 0.01))
+    none = observe_call(partial(_new_ids, answer, told, places, prompt, [], 1.0))
+    answer(_Scores(told, places), prompt_copy, numbers_copy, len(places), 1.0)
+    return cold | {
+        "u = 0": zero,
+        "no numbers": none,
+        "prompt is left as it was": prompt_copy == prompt,
+        "numbers are left as they were": numbers_copy == chance,
+    }

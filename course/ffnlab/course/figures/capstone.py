@@ -206,11 +206,11 @@ def _block_words(kind: str) -> tuple[str, str]:
     name, inside, count = _SAYS[kind]
     words = "Attention (global: tokens exchange) reads norm1 of x; with x added, that is z. "
     if kind == "none":
-        return "No second sub-layer: out = z", f"{words}The block ends there."
+        return "No second half: out = z", f"{words}The block ends there."
     words += f"Then {inside} (local: each token alone) read norm2 of z, and z is added."
     if kind == "moe":
         words += " The balance loss is aux_loss."
-    return f"Second sub-layer: {name}, {count} parameters", words
+    return f"Second half: {name}, {count} parameters", words
 
 
 def _sub_layer(number: int, name: str, what: str, colour: str) -> list[str]:
@@ -236,22 +236,15 @@ def _button_of_kind(n: int, kind: str, here: bool) -> str:
     box = svg.rect(x + 4, 46, pitch - 4, 26, radius=6, fill=colour if here else style.PAPER, stroke=colour)
     ink = style.PAPER if here else colour
     word = svg.text(x + 2 + pitch / 2, 63.5, name, size=12, anchor="middle", bold=here, fill=ink)
-    return svg.button(box, word, sets={"kind": kind}, name=f"second sub-layer: {name}")
+    return svg.button(box, word, sets={"kind": kind}, name=f"second half: {name}")
 
 
-RULE_THRESHOLD = 0.95  # of the new scenes: a run that says over or into rightly in as many has found the rule
 _LEAST_SHARE = 38.0  # percent, where the axis of `cloud` begins
-_READERS = {
-    "none": "attention, 1 block",
-    "none, 3 blocks": "attention, 3 blocks",
-    "relu": "ReLU FFN, 1 block",
-    "relu, 2 blocks": "ReLU FFN, 2 blocks",
-}
 
 
 def count_rule_finders(name: str) -> int:
     """In how many of the stored runs at the creek one of its models has found the rule of over and into."""
-    return sum(share >= RULE_THRESHOLD for share in creek.stored()["right"][name]["way"])
+    return sum(share >= creek.RULE_THRESHOLD for share in creek.stored()["right"][name]["way"])
 
 
 class _Runs(NamedTuple):
@@ -273,7 +266,7 @@ def _runs() -> list[_Runs]:
     seeds = record["settings"]["seeds"]
     return [
         _Runs(name, record["parameters"][name], seeds, [100 * share for share in record["right"][name]["way"]])
-        for name in _READERS
+        for name in creek.NAMES
     ]
 
 
@@ -285,13 +278,15 @@ def cloud(yours: float | None = None, name: str = "relu") -> Picture:
     Raises:
         ValueError: there is no such model, or no such share.
     """
-    if name not in _READERS or not (yours is None or 0 <= yours <= 1):
-        raise ValueError(f"there is no run of {name!r} with a share of {yours}; the models are {', '.join(_READERS)}")
+    if name not in creek.NAMES or not (yours is None or 0 <= yours <= 1):
+        raise ValueError(
+            f"there is no run of {name!r} with a share of {yours}; the models are {', '.join(creek.NAMES)}"
+        )
     title, words = _cloud_words(yours, name)
     top, tall = 78.0, 58.0  # where the first row begins, and of a row
     frame = plot.Frame(
         (_LEAST_SHARE, 102),
-        (len(_READERS) - 0.5, -0.5),
+        (len(creek.NAMES) - 0.5, -0.5),
         yticks=(),
         left=176,
         right=RIGHT - 92,
@@ -312,25 +307,24 @@ def cloud(yours: float | None = None, name: str = "relu") -> Picture:
 def _cloud_words(yours: float | None, name: str) -> tuple[str, str]:
     """Title and sentence."""
     count = len(creek.stored()["settings"]["seeds"])
-    summary = "; ".join(f"{reader}: {count_rule_finders(model)}" for model, reader in _READERS.items())
+    summary = "; ".join(f"{reader}: {count_rule_finders(model)}" for model, reader in creek.NAMES.items())
     words = f"Over or into is right in at least 95 % of the new scenes in so many of {count} runs. {summary}."
     if yours is None:
         return "Twenty runs of one kind end in many places", words
     title = f"Yours is right in {100 * yours:.0f} % of the new scenes"
-    return title, f"{words} Yours, {_READERS[name]}: {100 * yours:.1f} %."
+    return title, f"{words} Yours, {creek.NAMES[name]}: {100 * yours:.1f} %."
 
 
 def _cloud_of_runs(runs: _Runs, n: int, frame: plot.Frame) -> list[str]:
     """A dot for each run of a model, and how many have found the rule."""
     colour = style.MUTED if runs.name.startswith("none") else style.SERIES[0]
     middle = frame.upright(n)
-    heights = [
-        n - 0.32 + 0.64 * (run * 0.618 % 1) for run in range(len(runs.seeds))
-    ]  # so that equal ones don't hide each other
+    # A little apart, so that equal ones don't hide each other.
+    heights = [n - 0.32 + 0.64 * (run * 0.618 % 1) for run in range(len(runs.seeds))]
     tips = [f"seed {seed}: {share:.1f} %" for seed, share in zip(runs.seeds, runs.shares, strict=True)]
     size = f"{runs.parameters:,} parameters"
     return [
-        svg.text(frame.left - 12, middle - 1, _READERS[runs.name], anchor="end"),
+        svg.text(frame.left - 12, middle - 1, creek.NAMES[runs.name], anchor="end"),
         svg.text(frame.left - 12, middle + 14, size, size=11, anchor="end", fill=style.MUTED),
         frame.dots(runs.shares, heights, style.pale(colour, 0.7), 4, tips=tips),
         svg.text(frame.right + 14, middle + 5, runs.found, size=12.5),
