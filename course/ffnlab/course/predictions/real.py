@@ -1,0 +1,38 @@
+"""The predictions of notebook 11."""
+
+from ffnlab.prediction.prediction import Prediction
+
+PREDICTIONS = {
+    "real_share": Prediction(
+        question="""This model has six blocks, and the file holds everything that was ever trained in it. How much of the **file** belongs to
+        FFNs?""",
+        options=("a sixth", "a third", "half", "two thirds"),
+        right="a third",
+        explanation="""31 %. Notebook 05 counts two thirds, but of a *block*. There it holds here as well: of the blocks' numbers FFNs have 66.6 %.
+        Half of the file is something else.""",
+    ),
+    "real_luck": Prediction(
+        question="""Say that a neuron *fits* a pair of sentences if it is louder by more than 1 in the one with the negation. With two of our
+        pairs, typically 16 of all 9,216 neurons fit both. Then 61 other pairs come, written by people who have never heard of these neurons.
+        How many of the 16 fit nearly all of them?""",
+        options=("2", "8", "15"),
+        right="2",
+        explanation="""Two, in each of 100 draws of two pairs. The others have not been lucky: turn one of the two pairs round, and typically no
+        neuron fits. Most really hear something else that our two pairs have in common. A few come near what we meant.""",
+    ),
+    "real_off": Prediction(
+        question="""We took the manual's 20 shortest pairs. Without 1265, the two sentences of each come nearer to each other: 20 of 20.
+        Layer 2 has 1,535 other neurons. How many of them, switched off alone, bring all 20 pairs nearer?""",
+        options=("none", "6", "more than 100"),
+        right="6",
+        explanation="""Six others do it, and most of them by next to nothing. If a neuron moves all sentences a tiny bit the same way, it reaches 20
+        of 20.""",
+    ),
+    "real_place": Prediction(
+        question="""Now switch all six FFNs off. What takes their place so that sentences about different things become nearly the same vector?""",
+        options=("zeros", "what each FFN writes on average", "both do"),
+        right="what each FFN writes on average",
+        explanation="""With the average, two sentences that have nothing to do with each other are 0.96 alike; with zeros 0.32. In notebook 00 the
+        average was the gentle one. Why not here?""",
+    ),
+}
