@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import copy
 from typing import Any
 
+from lab import web_pages
 from playwright.sync_api import Browser, Page
 
 from ffnlab import boards
@@ -49,3 +52,15 @@ def copy_modules(folder: Path) -> Path:
         copy(file, folder)
     (folder / "index.html").write_text("<!doctype html>", encoding="utf-8")
     return folder
+
+
+@contextmanager
+def page_with_modules(chromium: Browser, folder: Path, *names: str) -> Iterator[Page]:
+    """A page that can call what some modules of boards export. folder: an empty one, for copies of them."""
+    with web_pages(copy_modules(folder)) as address:
+        page = chromium.new_page()
+        page.goto(f"{address}/index.html")
+        for name in names:
+            page.evaluate("async (file) => { Object.assign(window, await import(file)); }", f"./{name}.js")
+        yield page
+        page.close()

@@ -14,12 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
-from ffnlab.course.experiments import balance as stored_balance
-from ffnlab.course.experiments import polygons
 from ffnlab.course.figures import (
-    activations,
     anatomy,
     balance,
     capstone,
@@ -30,6 +26,7 @@ from ffnlab.course.figures import (
     machine,
     memory,
     parameters,
+    real,
     start_here,
 )
 from ffnlab.course.parts import PARTS
@@ -47,47 +44,23 @@ Draw = Callable[..., Picture]
 Net = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-def two_sums(low: float, high: float) -> Net:
+def two_sums(over: float, into: float) -> Net:
     """What a student's xor_weights does: both units read a + b."""
     return (
         torch.ones(2, 2),
         torch.tensor([0.0, -1.0]),
-        torch.tensor([[1.0], [-2.0]]) * (high - low),
-        torch.tensor([low]),
+        torch.tensor([[1.0], [-2.0]]) * (into - over),
+        torch.tensor([over]),
     )
-
-
-GATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "none": lambda h: h,
-    "sigmoid": torch.sigmoid,
-    "ReLU": torch.relu,
-    "GELU": F.gelu,
-    "SiLU": F.silu,
-}
-
-
-def a_contest() -> gated.Contest:
-    """A contest of three, two seeds, three steps."""
-    known = {
-        "ReLU": [[0.0, 0.1], [0.25, 0.35], [0.5, 0.6]],
-        "GLU": [[0.0, 0.0], [0.3, 0.4], [0.7, 0.9]],
-        "SwiGLU": [[0.1, 0.1], [0.5, 0.5], [1.0, 0.8]],
-    }
-    return gated.Contest([0, 40, 80], known, ("GLU", "SwiGLU"))
-
-
-contest = partial(gated.contest, a_contest())
 
 
 # Every figure, and the parameters at which it is looked at besides its defaults: the smallest, the largest, and some between.
 
-LAST_FACT = memory.N_FACTS - 1
 LOW, HIGH, MIXED = (-3.0,) * 8, (3.0,) * 8, (3.0, -3.0, 2.5, -2.5, 0.0, -0.5, 1.5, -1.5)
-BALANCES = list(product(stored_balance.CURES, stored_balance.HEAD_STARTS))
 VIEWS = list(product(capstone.MEASURES, capstone.EQUAL, [words for _, words in capstone.PAIRS]))
 
 PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
-    start_here.bars: [(0, 0), (13, 1)],
+    start_here.added: [(0, "this model"), (18, "its twin"), (3, "this model", False)],
     little_world.rule: [
         ("any", "any", "any", "into", 0), ("water", "warm", "timid", "about", 30, True), ("land", "cold", "spunky", "about", 14),
         ("water", "cold", "any", "into", 8),
@@ -101,38 +74,12 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
     feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0), (1.0, 1.0, 0), (1.0, 0.5, 11)],
     feed_forward.folded: [(0.0, 0.0), (2.0, 2.0, 1), (0.25, 1.75), (1.75, 1.25, 1), (0.0, 2.0, 1, False), (2.0, 0.75, 0, False)],
-    feed_forward.expand_contract: [(0, False), (3, True, "GELU"), (2, True, "identity")],
-    feed_forward.bend: [(0.0,), (0.05,), (0.5,)],
-    activations.polygons: [
-        *((units, step, x, y) for units, x, y in ((4, -1.75, 1.75), (8, 0.0, 0.0), (16, 1.75, -1.75)) for step in polygons.STEPS),
-        (16, 1000, 0.5, 0.25),
-    ],
-    parameters.areas: product(parameters.WIDTHS, [ratio for _, ratio in parameters.RATIOS]),
-    parameters.explore: [
-        (128, 1.0, 1, 1, 1, 1000),
-        (128, 1.0, 128, 1, 1, 256000, False, True),
-        (16384, 8.0, 128, 128, 126, 256000, True, True),
-        (16384, 8.0, 128, 1, 126, 1000, True, False),
-        (12288, 8 / 3, 4, 128, 96, 50257, True, False),
-    ],
-    parameters.models: product(parameters.SHOWN),
     parameters.flops: product(parameters.DENSE, parameters.LENGTHS),
+    parameters.step: product(parameters.DENSE, (parameters.LENGTHS[0], 4096, parameters.LENGTHS[-1]), (1, 64, parameters.PEOPLE[-1])),
     memory.neuron: [(64,), (memory.NEURONS - 1,)],
-    memory.growing: product((0, LAST_FACT), (0, 1, 4, memory.NEURONS)),
     memory.capacity: product((memory.FACTS[0], 256, memory.FACTS[-1]), (memory.WIDTHS[0], 16, memory.WIDTHS[-1])),
-    memory.knocked: product((0, LAST_FACT), (0, 1, 16), (False, True), (memory.UNSEEN, 0, memory.PLACES[-1])),
-    gated.gate: [
-        (-3.0, -2.0, -2.0, -2.0, -2.0, "sigmoid"),
-        (3.0, 2.0, 2.0, 2.0, 2.0, "GELU"),
-        (-1.5, 0.0, 0.0, 0.0, 0.0, "SiLU"),
-        (-2.5, -1.5, -1.5, -1.5, -1.5, "sigmoid"),
-        *((0.5, 1.5, -0.5, -1.5, 2.0, name) for name in gated.GATES),
-    ],
     gated.lights: [(x1, x2, kind) for kind in gated.LIGHTS for x1, x2 in product((-2.0, 0.0, 1.25, 2.0), repeat=2)],
-    gated.matched: product(gated.WIDTHS, [ratio for _, ratio in gated.RATIOS], gated.MULTIPLES),
     gated.table: product(gated.READINGS, gated.TABLE, gated.TABLE),
-    contest: [(0, "ReLU"), (40, "GLU"), (80, "SwiGLU")],
-    experts.becoming: product(experts.KEPT, experts.RUNS),
     experts.sentence: product(experts.PLACES, experts.WEATHERS, experts.MOODS, experts.WORLD_RUNS),
     experts.router: [
         (*z, t, k, norm) for z in (LOW, HIGH, MIXED) for t, k in ((0.25, 1), (4.0, 8)) for norm in experts.NORMS
@@ -141,28 +88,26 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
         *product(range(experts.LAST_FRAME + 1), (1, 2, 3)),
         *product((0, 7, experts.LAST_FRAME), (1, 3), experts.FOLLOWED),
     ],
-    experts.slopes: product((1, 2, 8), experts.NORMS, (experts.NO_CELL, 0, 9, experts.CELLS[-1])),
     experts.totals: product(experts.MODELS, [factor for _, factor in experts.FACTORS]),
-    balance.load: [*BALANCES, *product(("none",), stored_balance.HEAD_STARTS, (0, 15, 60, 285))],
-    balance.clusters: product(balance.LOOKS, (False, True)),
     balance.products: product((0, 6, 10), balance.CONFIDENCES),
     balance.capacity: product(balance.FACTORS, (1, 2), (False, True)),
     balance.selection: product((-0.3, 0.0, 0.05, 0.3), (False, True)),
     capstone.dashboard: VIEWS,
     capstone.block: product(capstone.KINDS),
     capstone.cloud: [(), (0.0,), (1.0, "none, 3 blocks"), (0.5, "relu, 2 blocks")],
+    real.file_to_scale: [()],
+    real.sieve: [()],
+    real.silenced: [()],
+    real.replacements: [()],
 }  # fmt: skip
 
 
 # The figures as the notebooks show them, with their controls.
 
+# What a notebook has made before it shows a figure.
 NOTEBOOK_VALUES: dict[str, dict[str, Any]] = {
     "01_attention": {"xor_weights": two_sums},
-    "07_gated": {
-        "results": a_contest()._replace(steps=[0, 40, 400]),
-        "runs": a_contest().known,
-    },
-}  # what a notebook has made before it shows a figure
+}
 
 
 @cache
@@ -194,7 +139,8 @@ def load_notebook_figures() -> dict[str, controls.Figure]:
 # What a figure does not have, and the words in which it says so.
 
 REFUSALS: list[tuple[Draw, tuple[Any, ...], str]] = [
-    (start_here.bars, (0, 2), "must be"),
+    (start_here.added, (19,), "must be from 0 to 18"),
+    (start_here.added, (0, "the twin"), "model must be"),
     (little_world.rule, ("cold",), "a rule asks for water, land or any"),
     (little_world.rule, ("any", "cold", "timid", "home"), "the word must be"),
     (little_world.rule, ("any", "cold", "timid", "into", 31), "the strength one of"),
@@ -208,34 +154,16 @@ REFUSALS: list[tuple[Draw, tuple[Any, ...], str]] = [
     (feed_forward.by_hand, (1.0, 1.0, 12), "must be"),
     (feed_forward.folded, (2.5, 1.0), "must be"),
     (feed_forward.folded, (1.0, 1.0, 2), "must be"),
-    (feed_forward.expand_contract, (4,), "must be"),
-    (feed_forward.bend, (1.1,), "must be"),
-    (activations.polygons, (5, 0), "must be"),
-    (activations.polygons, (8, 7), "must be"),
-    (activations.polygons, (8, 0, 2.0), "must be"),
-    (parameters.areas, (0,), "must be positive"),
-    (partial(parameters.explore, d_model=100, heads=8), (), "can't share"),
-    (parameters.models, ("GPT-5",), "not among the models shown"),
+    (parameters.step, ("Mixtral-8x7B",), "not among the dense models"),
+    (partial(parameters.step, people=0), (), "at least one token"),
     (parameters.flops, ("Mixtral-8x7B",), "not among the dense models"),
     (partial(parameters.flops, T=1), (), "T must be from 128"),
     (memory.neuron, (memory.NEURONS,), "must be from"),
-    (memory.growing, (-1, 1), "must be from"),
-    (memory.growing, (0, memory.NEURONS + 1), "must be from"),
     (memory.capacity, (100, 16), "there are runs"),
-    (memory.knocked, (0, 17), "must be from"),
-    (memory.knocked, (memory.N_FACTS, 1), "must be from"),
-    (memory.knocked, (0, 1, False, memory.MAX_PLACES), "must be a place"),
-    (partial(gated.gate, t=4), (), "t must be from"),
-    (partial(gated.gate, activation="tanh"), (), "activation must be"),
     (gated.lights, (0.0, 0.0, "SwiGLU"), "kind must be"),
     (gated.lights, (2.25, 0.0), "entries of x must be"),
-    (partial(gated.matched, ratio=9), (), "ratio from 1 to 8"),
     (partial(gated.table, reading="means of nine"), (), "reading must be one of"),
     (partial(gated.table, first="tanh"), (), "not in the table"),
-    (contest, (7,), "step must be one of"),
-    (contest, (80, "tanh"), "did not take part"),
-    (experts.becoming, (1,), "there is no step"),
-    (experts.becoming, (0, 6), "there is no run"),
     (experts.sentence, ("sea",), "there is no place"),
     (experts.sentence, ("creek", "cold", "shy"), "there is no mood"),
     (experts.sentence, ("creek", "cold", "timid", 5), "there is no run"),
@@ -246,15 +174,8 @@ REFUSALS: list[tuple[Draw, tuple[Any, ...], str]] = [
     (experts.dispatch, (experts.LAST_FRAME + 1,), "must be"),
     (experts.dispatch, (0, 4), "must be"),
     (experts.dispatch, (0, 2, len(experts.WORDS)), "there is no token"),
-    (experts.slopes, (0,), "must be"),
-    (experts.slopes, (2, "argmax"), "there is no"),
-    (experts.slopes, (2, experts.NORMS[0], len(experts.CELLS)), "must be"),
     (experts.totals, ("GPT-2 small",), "there is no"),
     (experts.totals, ("Mixtral-8x7B", 3.0), "there is no"),
-    (balance.load, ("loss, α = 0.5",), "there is no"),
-    (balance.load, ("none", 4), "there is no"),
-    (balance.load, ("none", 3, 10), "there is no step"),
-    (balance.clusters, (15,), "there is no step"),
     (balance.products, (11,), "must be"),
     (balance.products, (5, 0.2), "there is no"),
     (balance.capacity, (3.0,), "there is no"),
@@ -269,7 +190,7 @@ REFUSALS: list[tuple[Draw, tuple[Any, ...], str]] = [
 
 
 def name_of(function: Draw) -> str:
-    """Notebook's module and function, as in `memory.knocked`."""
+    """Notebook's module and function, as in `memory.capacity`."""
     whole: Any = function.func if isinstance(function, partial) else function
     return f"{whole.__module__.rpartition('.')[2]}.{whole.__name__}"
 

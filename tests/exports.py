@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from fabricated import save_grading
 from test_program import place
 
 from autograder import untrusted_files
@@ -443,7 +444,7 @@ def grade(
 
     theirs: of what number i has written; else of what lies there under that id, as where one has handed in for several.
     """
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment(FFN)
         for i, student in ids.items():
             submission = graded(CLASS[i], (scores or {}).get(i, i))
@@ -452,7 +453,7 @@ def grade(
             handed_in_at = untrusted_files.find_timestamp(path.parent)
             with Batch() as files:
                 feedback.write(files, class_folder, student, submission, handed_in_at, digest=digest)
-            book.save_grading(student, submission, digest, handed_in_at)
+            save_grading(book, student, submission, digest, handed_in_at)
 
 
 def handed_in_by(class_folder: ClassFolder, assignment: str = FFN) -> dict[int, str]:

@@ -10,8 +10,9 @@ from pathlib import Path
 from autograder import outline
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.released import Kind, template
+from autograder.engine.released_notebook import Kind, template
 from autograder.gradebook import gradebook
+from autograder.gradebook.nbgrader_tables import GradingEntry
 from autograder.paths import release
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_attempted, not_earned, not_graded
 
@@ -66,17 +67,29 @@ def graded(attempt: FakeAttempt, assignment: str = FFN) -> GradedSubmission:
     return GradedSubmission(assignment, verdicts, cells, remarks=list(attempt.remarks), seconds=1.0)
 
 
+def save_grading(
+    book: gradebook.Book,
+    student: str,
+    graded_submission: GradedSubmission,
+    digest: str,
+    timestamp: datetime | None,
+    is_earlier_attempt: bool = False,
+) -> None:
+    """Enter one graded submission."""
+    book.save_gradings([GradingEntry(student, graded_submission, digest, timestamp, is_earlier_attempt)])
+
+
 def fabricate(
     folder: Path, attempts_by_student: Mapping[str, Sequence[FakeAttempt]], assignment: str = FFN
 ) -> ClassFolder:
     """A class whose gradebook holds these attempts, oldest first, by student."""
     class_folder = ClassFolder(folder)
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment(assignment)
         for student, attempts in attempts_by_student.items():
             for number, attempt in enumerate(attempts):
                 handed_in_at = (
                     (DUE + timedelta(days=attempt.days, hours=-1)).replace(tzinfo=None) if attempt.timed else None
                 )
-                book.save_grading(student, graded(attempt, assignment), f"{number:064d}", handed_in_at)
+                save_grading(book, student, graded(attempt, assignment), f"{number:064d}", handed_in_at)
     return class_folder

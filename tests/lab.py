@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Locator, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 SCREENSHOTS = ROOT / "tests" / "screenshots"
@@ -44,6 +44,8 @@ PLACE = (
 SELECT = f"""(index) => {{ const n = {CURRENT}.content; n.activeCellIndex = index; n.deselectAll();
   return n.scrollToItem(index, 'center').then(() => null) }}"""
 PATIENCE = 120_000  # milliseconds until something that should be there is called missing
+TRIES = 4  # of a picture: Chromium sometimes refuses to take one while the machine is busy
+PAUSE = 0.5  # seconds before the next try
 
 
 class Lab:
@@ -99,9 +101,37 @@ class Lab:
         return outputs.inner_text(timeout=PATIENCE)
 
     def picture(self, name: str) -> None:
-        """Leave a screenshot for a person to look at."""
-        SCREENSHOTS.mkdir(exist_ok=True)
-        self.page.screenshot(path=str(SCREENSHOTS / f"{name}.png"))
+        keep_picture(self.page, name)
+
+
+def taken_picture(subject: Page | Locator) -> bytes:
+    """A screenshot as PNG, for a test that compares it. Playwright's error where the browser refuses it each time."""
+    for _ in range(TRIES - 1):
+        try:
+            return subject.screenshot()
+        except Error:
+            time.sleep(PAUSE)
+    return subject.screenshot()
+
+
+def keep_picture(page: Page, name: str) -> None:
+    """Leave a screenshot for a person to look at. It decides no test: where there is none, that is printed."""
+    try:
+        picture = taken_picture(page)
+    except Error as error:
+        print(f"{name}.png could not be taken: {error}")
+        return
+    SCREENSHOTS.mkdir(exist_ok=True)
+    (SCREENSHOTS / f"{name}.png").write_bytes(picture)
+
+
+def looks_different(subject: Locator, before: bytes) -> bool:
+    """Whether a picture is no longer what it was; looks again for a while, since a browser under load draws late."""
+    for _ in range(TRIES - 1):
+        if taken_picture(subject) != before:
+            return True
+        time.sleep(PAUSE)
+    return taken_picture(subject) != before
 
 
 @contextmanager
@@ -147,10 +177,11 @@ def server(folder: Path, home: Path) -> Iterator[str]:
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
-    """A headless Chromium."""
+def browser(has_scrollbars: bool = False) -> Iterator[Browser]:
+    """A headless Chromium. has_scrollbars: with scrollbars that take room, as a reader's browser has, and Playwright's does not."""
+    hidden = ["--hide-scrollbars"] if has_scrollbars else None
     with sync_playwright() as playwright:
-        opened: Any = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        opened: Any = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, ignore_default_args=hidden)
         yield opened
         opened.close()
 

@@ -1,7 +1,8 @@
 """`pytest --nearest SECONDS`: the tests nearest to the uncommitted change first, for so many seconds since pytest began. Loaded by conftest.py; `make quick`.
 
 How near a test file is: over how many imports it reaches a changed file. A notebook's text is as near as the module of its exercises, a template as the
-modules of its room. A file that reaches nothing is not imported. How long a test took when it last ran is kept in pytest's cache, by every run: one that
+modules of its room. A test that is marked `reads_sources` reads files that it does not import, and is nearest to every change of Python. A file that
+reaches nothing is not imported. How long a test took when it last ran is kept in pytest's cache, by every run: one that
 would not end in time is not begun.
 """
 
@@ -21,6 +22,7 @@ from autograder.paths import root
 from ffnlab.registry import active_course
 
 FAR = 99
+READS_SOURCES = "reads_sources"  # the mark of a test that looks at every source, whatever it imports
 TESTS = Path(__file__).resolve().parent
 
 
@@ -42,16 +44,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     changed = config.stash.get(CHANGED, None)
     if changed is None or not is_test:
         return None
-    return True if distances(changed, [collection_path])[collection_path] == FAR else None
+    return None if reaches(changed, collection_path) else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     changed = config.stash.get(CHANGED, None)
     if changed is None:
         return
-    near = distances(changed, {item.path for item in items})
+    by_file = distances(changed, {item.path for item in items})
+    near = {item: nearness(item, by_file[item.path], changed) for item in items}
+    far = [item for item in items if near[item] == FAR]  # of a file that is read for those of its tests that are marked
+    config.hook.pytest_deselected(items=far)
+    items[:] = [item for item in items if near[item] < FAR]
     names = exercises_of(changed)
-    items.sort(key=lambda item: (near[item.path], not any(f"[{name}" in item.nodeid for name in names)))
+    items.sort(key=lambda item: (near[item], not any(f"[{name}" in item.nodeid for name in names)))
     config.stash[KNOWN] = _known_seconds(config)
     end = psutil.Process().create_time() + config.getoption("--nearest")
     config.stash[END] = max(end, time.time() + AT_LEAST)
@@ -147,6 +153,21 @@ def distances(changed: set[Path], tests: Iterable[Path]) -> dict[Path, int]:
         else min((far for module, far in _reach(test).items() if module in modules), default=FAR)
         for test in tests
     }
+
+
+def reaches(changed: set[Path], test: Path) -> bool:
+    """Whether a test file has a test that depends on something that changed."""
+    is_marked = f"mark.{READS_SOURCES}" in test.read_text(encoding="utf-8")
+    return (is_marked and _has_python(changed)) or distances(changed, [test])[test] < FAR
+
+
+def nearness(item: pytest.Item, distance: int, changed: set[Path]) -> int:
+    """How near a test is to the change. distance: that of its file."""
+    return 0 if _has_python(changed) and item.get_closest_marker(READS_SOURCES) else distance
+
+
+def _has_python(changed: Iterable[Path]) -> bool:
+    return any(path.suffix == ".py" for path in changed)
 
 
 def _stand_ins(path: Path) -> set[Path]:

@@ -16,7 +16,7 @@ from PIL import Image
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from conftest import needs_chromium, often
-from lab import CURRENT, IDLE, PATIENCE, RED, SCREENSHOTS, Lab, browser, server
+from lab import CURRENT, IDLE, PATIENCE, RED, Lab, browser, keep_picture, server, taken_picture
 from playwright.sync_api import Locator
 
 from autograder.authoring.build import solution_answer
@@ -181,29 +181,29 @@ def test_a_prediction_is_clicked_and_then_explained(lab: Lab) -> None:
     cell = lab.cell("predict-nothing-in")
     guess = cell.locator(".ffnlab-guess")
     guess.wait_for(timeout=PATIENCE)
-    assert "faintly inviting" not in cell.inner_text(), "the answer stood in sight before the guess"
+    assert "numbers of their own" not in cell.inner_text(), "the answer stood in sight before the guess"
     guess.get_by_role("button", name="fairly sure").click()
-    guess.get_by_role("button", name="0 and 0").click()
-    guess.get_by_text("You said “0 and 0”; it is").wait_for(timeout=PATIENCE)
-    assert "faintly inviting" in cell.inner_text()
+    guess.get_by_role("button", name="nothing, 0 and 0").click()
+    guess.get_by_text("You said “nothing, 0 and 0”; it is").wait_for(timeout=PATIENCE)
+    assert "numbers of their own" in cell.inner_text()
     assert guess.get_by_role("button").first.is_disabled()
     lab.picture("prediction_clicked")
-    assert _read_guess(lab, "nothing_in") == {"guess": "0 and 0", "right": False, "sure": 2}
+    assert _read_guess(lab, "nothing_in") == {"guess": "nothing, 0 and 0", "right": False, "sure": 2}
     lab.run("predict-nothing-in")
-    lab.cell("predict-nothing-in").get_by_text("You said “0 and 0”; it is").wait_for(timeout=PATIENCE)
+    lab.cell("predict-nothing-in").get_by_text("You said “nothing, 0 and 0”; it is").wait_for(timeout=PATIENCE)
 
 
 def test_a_prediction_is_made_with_the_keyboard_alone(lab: Lab) -> None:
-    cell = lab.cell("predict-relu-zeros")
+    cell = lab.cell("predict-flat-pieces")
     guess = cell.locator(".ffnlab-guess")
     guess.wait_for(timeout=PATIENCE)
     guess.get_by_role("button").first.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowUp"):  # in JupyterLab these would go to other cells
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp"):  # in JupyterLab these would go to other cells
         lab.page.keyboard.press(key)
-    assert lab.page.evaluate("document.activeElement.textContent") == "50 %"
+    assert lab.page.evaluate("document.activeElement.textContent") == "7"
     lab.page.keyboard.press("Enter")
-    guess.get_by_text("You said “50 %”, and so it is.").wait_for(timeout=PATIENCE)
-    assert _read_guess(lab, "relu_zeros") == {"guess": "50 %", "right": True}
+    guess.get_by_text("You said “7”; it is").wait_for(timeout=PATIENCE)
+    assert _read_guess(lab, "flat_pieces") == {"guess": "7", "right": False}
 
 
 @pytest.mark.parametrize("name", [START])
@@ -307,11 +307,11 @@ def test_a_saved_notebook_shows_its_pictures_when_it_is_opened_again(lab: Lab) -
         slider.press("End" if slider.evaluate("slider => slider.value !== slider.max") else "Home")
         page.wait_for_timeout(300)
         assert np.abs(pixels(picture) - before).max() > 50
-    page.screenshot(path=str(SCREENSHOTS / "opened_again.png"))
+    keep_picture(page, "opened_again")
     page.close()
 
 
 def pixels(picture: Locator) -> np.ndarray:
     """A picture in grey, as it is on the screen."""
     picture.scroll_into_view_if_needed()
-    return np.asarray(Image.open(io.BytesIO(picture.screenshot())).convert("L"), dtype=float)
+    return np.asarray(Image.open(io.BytesIO(taken_picture(picture))).convert("L"), dtype=float)

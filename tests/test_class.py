@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from attacks import START
 from conftest import ROOT, needs_bubblewrap
+from fabricated import save_grading
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment
@@ -38,7 +39,7 @@ from autograder.class_folder.folder import LOCK, ClassFolder, class_lock
 from autograder.cli.shared import book_of
 from autograder.engine import pool, program
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.submitted import Unreadable, parse
+from autograder.engine.submitted_notebook import Unreadable, parse
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.files import write_private as keep_file
@@ -48,7 +49,7 @@ from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.paths import release
 from autograder.reference import draws
-from autograder.reports import terminal
+from autograder.reports import class_table
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned, not_graded
 from ffnlab.registry import active_course
 
@@ -244,12 +245,12 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
     ungraded = GradedSubmission(
         "01_attention", {e.name: not_graded(e, "By no fault of yours.") for e in exercises}, remarks=["the jail broke"]
     )
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment("01_attention")
         for student, submission in (("eve", unreadable), ("ada", ungraded)):
             with Batch() as files:
                 feedback.write(files, class_folder, student, submission)
-            book.save_grading(student, submission, "0" * 64, None)
+            save_grading(book, student, submission, "0" * 64, None)
         scores = book.automatic_scores("01_attention")
     assert scores["eve"]["M1"] == 0.0 and scores["ada"]["M1"] is None
     cells = json.loads(
@@ -290,7 +291,7 @@ NOTEBOOKS = (
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ClassFolder, gradebook.Book]]:
     class_folder = ClassFolder(tmp_path_factory.mktemp("shelf"))
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment(START)
         yield class_folder, book
 
@@ -299,7 +300,7 @@ def write_private(class_folder: ClassFolder, book: gradebook.Book, graded: Grade
     """Write it, enter it, log it, show it."""
     with Batch() as files:
         feedback.write(files, class_folder, "eve", graded)
-    book.save_grading("eve", graded, "0" * 64, None)
+    save_grading(book, "eve", graded, "0" * 64, None)
     with log.open_log(class_folder) as line:
         line([log.LogLine("2026-11-01T10:00:00+00:00", "eve", graded)])
 
@@ -675,8 +676,8 @@ def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
     assert changes["wes"].exercises == {"hello_shape": (2.0, 0.0)} and changes["wes"].points == (2.0, 0.0)
     assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()} == before
     console = Console(width=160, file=io.StringIO())
-    terminal.print_changes(console, START, points_changes)
+    class_table.print_changes(console, START, points_changes)
     output = console.file.getvalue()  # type: ignore[attr-defined]
     assert "hello_shape 2 → 0" in output and output.index("wes") < output.index("new")
-    terminal.print_changes(console, START, points_changes, lambda name: False)
+    class_table.print_changes(console, START, points_changes, lambda name: False)
     assert "nobody's points would change" in console.file.getvalue()  # type: ignore[attr-defined]

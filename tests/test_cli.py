@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from autograder import cli
 from autograder.class_folder.folder import ClassFolder
 from autograder.gradebook.gradebook import Grading
-from autograder.reports import terminal
+from autograder.reports import class_table
 from ffnlab.registry import active_course
 
 START = "00_start_here"
@@ -84,7 +84,7 @@ def test_notebooks_are_read_without_a_grammar_of_addresses() -> None:
         (("bench", "99_nothing"), "no assignment called '99_nothing'"),
         (("grade", "00_start_here", "--exercise", "ffn_forward"), "ffn_forward is an exercise of 02_feed_forward"),
         (("grade", "--limit", "memory=0.5"), "unless it counts seconds, whole"),
-        (("handout", "docs"), "docs: Is a directory"),
+        (("handout", "docs"), "docs is a folder; give the name of a file"),
         (("sample", "--grading", "README.md"), "README.md is not a folder"),
     ],
 )
@@ -155,16 +155,18 @@ def project_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 SLIP_OF_NOTHING = 'hello_shape.slip("nowhere", "A message.", of=unpacked, replace={"not in it": ""})\n'
-FAULTS = ("def broken(:\n", SLIP_OF_NOTHING, "undefined_name\n", "1 / 0\n")
+ROW_OF_NOTHING = 'hello_shape.slips("""\nin not in it\nnowhere: 0\n    A message.\n""")\n'
+FAULTS = ("def broken(:\n", SLIP_OF_NOTHING, ROW_OF_NOTHING, "undefined_name\n", "1 / 0\n")
 
 
-@pytest.mark.parametrize("fault", often(FAULTS, FAULTS[:2]))
+@pytest.mark.parametrize("fault", often(FAULTS, FAULTS[:3]))
 def test_a_fault_in_a_key_is_one_line_with_its_place(fault: str, project_copy: Path) -> None:
     name = "autograder/keys/start_here/hello_shape.py"
     (project_copy / name).write_text((ROOT / name).read_text(encoding="utf-8") + fault, encoding="utf-8")
     path = os.pathsep.join([str(project_copy), str(project_copy / "course")])
     status, _, errors = autograder("matrix", "hello_shape", cwd=project_copy, PYTHONPATH=path)
     assert status == 2 and errors.count("\n") == 1 and "keys/start_here/hello_shape.py, line" in errors, errors
+    assert errors.count("hello_shape.py, line") == 1 and "KeyProblem" not in errors, errors
 
 
 @needs_bubblewrap
@@ -222,7 +224,7 @@ def test_answers_are_graded_on_the_draws_of_any_secret_with_what_was_seen_in_eac
 
 @needs_bubblewrap
 def test_answers_to_several_exercises_side_by_side_are_all_printed(tmp_path: Path) -> None:
-    names = ("ffn_forward", "ffn_trace", "collapse_linear", "DeepFFN")
+    names = ("ffn_forward", "ffn_backward", "collapse_linear", "DeepFFN")
     for name in names:
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text("", encoding="utf-8")
@@ -260,7 +262,7 @@ def test_the_table_shows_every_total_in_full(width: int) -> None:
     verdicts = {e.name: {"outcome": "not earned", "points": 1.5} for e in active_course().exercises_of(longest)}
     attempt = Grading(1, "student01", "", "", "", 0.2, 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
     console = Console(width=width, file=io.StringIO())
-    terminal.print_class(console, longest, [attempt], {})
+    class_table.print_class(console, longest, [attempt], {})
     output = console.file.getvalue()  # type: ignore[attr-defined]
     assert "12.5/30" in output and "…" not in output and "deleted: quiz_rank" in output, output
     assert all(name in output or width == 200 for name in verdicts)

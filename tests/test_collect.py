@@ -54,7 +54,7 @@ from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
 from autograder.class_folder.manifest import Manifest
 from autograder.class_folder.roster import Roster, Student
 from autograder.errors import UserError
-from autograder.gradebook import gradebook, missing
+from autograder.gradebook import gradebook, not_handed_in
 from autograder.lms import archive as archive_of
 
 WITH_GRADEBOOK = (
@@ -702,7 +702,7 @@ def test_whose_file_can_not_be_read_has_handed_in_all_the_same(
     report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
     assert any(why in trouble for trouble in asked(report).values())
     assert [listed.students for listed in report.missing] == [()]
-    assert CLASS[0].sis in missing.submitters(class_folder, FFN)
+    assert CLASS[0].sis in not_handed_in.submitters(class_folder, FFN)
 
 
 def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
@@ -1050,8 +1050,11 @@ def test_before_an_assignment_is_due_nobody_is_missing_yet(class_folder: ClassFo
 
 def test_a_name_with_a_comma_is_quoted_for_a_mail_program() -> None:
     student = Student("a", {"first_name": 'Ana "Nina"', "last_name": "Ruiz, Dr.", "email": "a@x.example"})
-    assert missing.address(student) == "\"Ana 'Nina' Ruiz, Dr.\" <a@x.example>"
-    assert missing.address(Student("a", {"last_name": "Ruiz"})) == "Ruiz (a)" and missing.address(Student("a")) == "a"
+    assert not_handed_in.address(student) == "\"Ana 'Nina' Ruiz, Dr.\" <a@x.example>"
+    assert (
+        not_handed_in.address(Student("a", {"last_name": "Ruiz"})) == "Ruiz (a)"
+        and not_handed_in.address(Student("a")) == "a"
+    )
 
 
 def test_whom_canvas_calls_late_is_named_and_asked_about_where_it_costs_something(

@@ -1,4 +1,4 @@
-"""Smallest counterexamples of notebooks 02, 06, 07, 08 and 09: the classmate's code is shown as it is judged, no random input shows it to be wrong, and
+"""Smallest counterexamples of notebooks 02, 06, 07, 08, 09 and 10: the classmate's code is shown as it is judged, no random input shows it to be wrong, and
 what is right is computed a second time. (That of notebook 03 is in test_activations.py.)"""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from autograder import keys
 from autograder.reference import compute, draws
 from ffnlab.course.counterexample import agree
-from ffnlab.course.exercises import balance, experts, feed_forward, gated, memory
+from ffnlab.course.exercises import balance, capstone, experts, feed_forward, gated, memory
 from ffnlab.observation.exercise import Exercise
 
 SOLUTIONS = Path(__file__).parent.parent / "solutions"
@@ -149,6 +149,26 @@ def by_matching(table: list[Numbers]) -> bool:
     return whole and sorted(entries.argmax(1).tolist()) == list(range(len(table)))
 
 
+# Notebook 10
+
+
+def random_runs(rng: random.Random) -> tuple[Any, ...]:
+    orders = rng.randint(2, 6)
+    return ([[rng.random() for _ in range(orders)] for _ in range(rng.randint(2, 6))],)
+
+
+def runs_with_good_weights_or_orders(rng: random.Random) -> tuple[Any, ...]:
+    """All runs are the same, or good weights, or good orders, add something to each of theirs."""
+    weights, orders = ([rng.choice([0.0, 0.1, 0.3]) for _ in range(rng.randint(1, 6))] for _ in range(2))
+    of_weights, of_orders = rng.choice([(0, 0), (1, 0), (0, 1), (1, 1)])
+    return ([[0.4 + of_weights * a + of_orders * b for b in orders] for a in weights],)
+
+
+def by_smallest_and_largest(table: list[Numbers]) -> bool:
+    entries = torch.tensor(table, dtype=torch.float64)
+    return bool(entries.max() - entries.min() < 1e-9)
+
+
 class Case(NamedTuple):
     """A counterexample exercise: the classmate's code, what is right, that computed in another way, and two kinds of random inputs."""
 
@@ -249,6 +269,23 @@ CASES = [
             [[1 / 3, 1 / 3, 1 / 3]] * 3,
         ],
     ),
+    Case(
+        capstone.no_difference_counterexample,
+        "10_capstone",
+        "no_difference",
+        capstone,
+        capstone.no_difference,
+        capstone.all_the_same,
+        by_smallest_and_largest,
+        (random_runs, runs_with_good_weights_or_orders),
+        [
+            [[0.5, 0.5], [0.5, 0.5]],
+            [[1, 1], [0.5, 0.5]],
+            [[1, 0.5], [1, 0.5]],
+            [[1, 0.5], [0.5, 0.5]],
+            [[1, 0.5]],
+        ],
+    ),
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=[case.exercise.name for case in CASES])
 
@@ -258,7 +295,7 @@ def read_right_inputs(case: Case) -> Iterator[tuple[Any, ...]]:
     for answer in keys.find(case.exercise.name).rights:
         literal = answer.answer.tolist() if isinstance(answer.answer, torch.Tensor) else answer.answer
         parts = [part.tolist() if isinstance(part, torch.Tensor) else part for part in literal]
-        one_argument = case.exercise.name.split("_")[0] in ("merged", "spare", "own")
+        one_argument = case.exercise.name.split("_")[0] in ("merged", "spare", "own", "no")
         yield ([list(row) for row in parts],) if one_argument else tuple(parts)
 
 
@@ -330,6 +367,11 @@ SIZES: dict[str, Callable[[random.Random], Iterator[Any]]] = {
     "merged_counterexample": lambda rng: ([numbers(rng, 4)] for _ in range(MANY)),
     "spare_counterexample": lambda rng: ([[a, b], [c, d]] for a, b, c, d in product(range(-4, 5), repeat=4)),
     "own_expert_counterexample": lambda rng: iter([[[1.0]]]),
+    "no_difference_counterexample": lambda rng: (
+        table
+        for a, b, c in product((0, 0.25, 0.5, 1), repeat=3)
+        for table in ([[a, b, c]], [[a], [b], [c]], [[a, b]], [[a], [b]])
+    ),
 }
 
 
@@ -369,9 +411,84 @@ def test_single_numbers_are_no_counterexample_to_same_unit() -> None:
         ("router_learns_counterexample", ([99, 2], [[2], [3]], [1]), "beyond 10"),
         ("own_expert_counterexample", [[1, 0]], "as many experts as clusters"),
         ("own_expert_counterexample", [[1, 1], [0, 1]], "they add up to 1"),
+        ("no_difference_counterexample", [[1, 2], [2, 1]], "a number from 0 to 1"),
+        ("no_difference_counterexample", [[1, 0], [1]], "all the same number"),
     ],
 )
 def test_what_is_no_input_is_said_so(name: str, answer: Any, says: str) -> None:
     key = keys.find(name)
     verdict = compute.verdict_of(key, answer, draws.public_seeds(key.exercise))
     assert verdict.points == 0 and says in verdict.symptom
+
+
+HAIR = 5e-10  # too little for a classmate's code to notice
+BY_ROUNDING_ALONE: dict[str, list[Any]] = {
+    "merged_counterexample": [[(1, 1, -2, 1), (1 + 9e-10, 1 + 9e-10, -2 + 9e-10, 1000)]],
+    "steepest_counterexample": [([1, 1], [-1, -1 - HAIR], [4, -3]), ([1, 1, 1], [-1, -1 - HAIR, 5], [4, -4, 1])],
+    "spare_counterexample": [
+        [[1, 0, 0], [-1 - 9e-10, 0, 0], [0, 1, 0], [9e-10, -1, 0]],
+        [[1, 2, 0], [1, 2, 0], [-2, -4 + 9e-10, 0]],
+    ],
+    "same_unit_counterexample": [
+        ([1, 1], [1, 1], [1, 1 + HAIR], [1, 1]),
+        ([1, 2], [1, 1], [2, 4 + HAIR], [0.5, 0.5]),
+        ([1, 1], [0.001, 0.001], [1, 1 + 2e-9], [0.001, 0.001]),
+        ([0.001, 0.001], [0.001, 0.001], [0.001, 0.0010000005], [0.001, 0.001]),
+        ([1, 1], [1, 1], [1, 1], [1 + 9e-10, 1 + 1.8e-9]),
+    ],
+    "router_learns_counterexample": [  # a gradient that is small, not absent
+        ([0, 0], [[1], [1.001]], [1.0004]),
+        ([10, -10], [[1], [2]], [3]),
+        ([10, -10], [[1, 0], [2, 0]], [3, 5]),
+    ],
+    "own_expert_counterexample": [[[1 - HAIR, 0], [0, 1]], [[1 - HAIR, HAIR], [0, 1]]],
+}
+
+
+@pytest.mark.parametrize("name", BY_ROUNDING_ALONE)
+def test_what_fails_by_rounding_alone_earns_nothing(name: str) -> None:
+    """Two numbers that differ by less than the code looks at are not what is asked about."""
+    key = keys.find(name)
+    seeds = draws.public_seeds(key.exercise)
+    assert [compute.verdict_of(key, answer, seeds).points for answer in BY_ROUNDING_ALONE[name]] == [0] * len(
+        BY_ROUNDING_ALONE[name]
+    )
+
+
+BY_WHAT_IS_ASKED: dict[str, list[Any]] = {
+    "merged_counterexample": [[(1 / 3, 1 / 3, -0.1, 0.1), (-1 / 3, -1 / 3, 0.1, 0.2)]],
+    "steepest_counterexample": [([1, 3], [-0.3, -0.9], [4, -1]), ([0.1, 0.7], [-0.03, -0.21], [10, -1])],
+    "spare_counterexample": [[[0.1, 1 / 3, 0], [0.2, 1 / 3, 0], [-0.3, -2 / 3, 0]]],
+    "same_unit_counterexample": [([1, 2], [3, -1], [3 / 7, -1 / 7], [7, 14]), ([1, 1], [1, 1.01], [1, 1.01], [1, 1])],
+    "router_learns_counterexample": [
+        ([9, -9], [[1, 0], [-1, 0]], [math.tanh(9), 1]),
+        ([0, 0], [[0.1, 0], [0.2, 0]], [0.15, 0.3]),
+    ],
+    "own_expert_counterexample": [[[0.7, 0.3], [0.3, 0.7]], [[2 / 3, 1 / 3], [1 / 3, 2 / 3]]],
+}
+
+
+@pytest.mark.parametrize("name", BY_WHAT_IS_ASKED)
+def test_what_is_right_stays_so_though_its_numbers_are_rounded(name: str) -> None:
+    key = keys.find(name)
+    seeds = draws.public_seeds(key.exercise)
+    assert [compute.verdict_of(key, answer, seeds).points for answer in BY_WHAT_IS_ASKED[name]] == [2, 2][
+        : len(BY_WHAT_IS_ASKED[name])
+    ]
+
+
+SMALL_AND_NO_ANSWER: dict[str, Any] = {
+    "merged_counterexample": [[1.0, 2.0, 0.0, 1.0]],
+    "spare_counterexample": [[1.0, 2.0, 3.0]],
+    "catch_mistakes": [{"x": [1], "W1": [[1]], "b1": [-2], "W2": [[3]], "b2": [2]}],
+    "deep_square": [(torch.tensor([[1.0, -1.0]]), torch.zeros(2)), (torch.tensor([[1.0], [1.0]]), torch.zeros(1))],
+}
+
+
+@pytest.mark.parametrize("name", SMALL_AND_NO_ANSWER)
+def test_what_is_small_enough_and_wrong_is_not_told_that_it_is_too_large(name: str) -> None:
+    key = keys.find(name)
+    verdict = compute.verdict_of(key, SMALL_AND_NO_ANSWER[name], draws.public_seeds(key.exercise))
+    *first, last = verdict.aspects
+    assert last.points == 0 and any(aspect.symptom for aspect in first)
+    assert last.symptom == f"This counts once “{key.exercise.aspects[-1].needs}” is right."

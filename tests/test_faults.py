@@ -21,6 +21,7 @@ from collection import collect, export
 from conftest import ROOT
 from exports import CLASS, FFN, SYSTEMS, canvas_gradebook, moodle_name, worksheet
 from exports import grade as enter_grades
+from fabricated import save_grading
 from nbgrader import api
 from test_class import content, grade, graded_here, hand_in, used
 
@@ -208,10 +209,14 @@ def test_what_the_machine_can_not_read_is_not_graded_and_said(
 
 def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(used: ClassFolder) -> None:
     """An earlier version entered an attempt without cells where the disk failed."""
-    with Book(used) as book:
+    with Book(used, writing=True) as book:
         (entry,) = book.history_with_cells(START, "ada")
-        book.save_grading(
-            "ada", GradedSubmission(START, {name: entry[0].verdict(name) for name in entry[0].verdicts}), "1" * 64, None
+        save_grading(
+            book,
+            "ada",
+            GradedSubmission(START, {name: entry[0].verdict(name) for name in entry[0].verdicts}),
+            "1" * 64,
+            None,
         )
         assert book._answers(START, ["ada"])["ada"]
 
@@ -350,7 +355,7 @@ def killed_at_the_sixth_table(folder: Path, url: str | None = None) -> int:
         "def _(connection, cursor, statement, *_):\n"
         "    seen.append(statement)\n"
         "    if len([one for one in seen if 'CREATE TABLE' in one]) == 6: os.kill(os.getpid(), 9)\n"
-        f"gradebook.Book(ClassFolder(Path({str(folder)!r}), {url!r}))"
+        f"gradebook.Book(ClassFolder(Path({str(folder)!r}), {url!r}), writing=True)"
     )
     return subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode
 
@@ -362,3 +367,16 @@ def test_making_a_gradebook_is_one_step(tmp_path: Path) -> None:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
     with Book(class_folder) as book:
         assert book.assignments() == []
+
+
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+    """As root, a report that went to /dev/null would otherwise take that device away from the machine."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        files.write_private(pipe, "a report")
+        assert os.read(reader, 100) == b"a report"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo() and [path.name for path in tmp_path.iterdir()] == ["pipe"]

@@ -17,7 +17,7 @@ from drawings import PARAMETERS, name_of
 from lab import browser
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from ffnlab.course.figures import anatomy, capstone, experts, feed_forward
+from ffnlab.course.figures import anatomy, capstone, feed_forward
 from ffnlab.drawing import controls, svg
 from ffnlab.drawing.picture import Picture
 
@@ -378,7 +378,6 @@ def test_no_words_of_a_figure_lie_on_others(chromium: Browser) -> None:
     pictures = {
         f"{name_of(draw)}{parameters}": draw(*parameters).svg
         for draw, parameter_sets in PARAMETERS.items()
-        if draw is not experts.becoming  # its letters are points that may lie anywhere
         for parameters in ((), *(parameter_sets if draw in thorough else ()))
     }
     page = chromium.new_page()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fabricated import save_grading
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
@@ -23,7 +24,7 @@ from test_postgresql import server as postgresql  # noqa: F401 - a fixture
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import program
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.released import Kind
+from autograder.engine.released_notebook import Kind
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.gradebook.scores import Score
@@ -118,11 +119,11 @@ def project(folder: Path, filters: bool, as_it_came: bool) -> Iterator[Path]:
     class_folder = ClassFolder(folder / "grading")
     (class_folder.submitted / "eve" / NOTEBOOK).mkdir(parents=True)
     submission = hostile()
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment(NOTEBOOK)
         with Batch() as files:
             feedback.write(files, class_folder, "eve", submission)
-        book.save_grading("eve", submission, "0" * 64, None)
+        save_grading(book, "eve", submission, "0" * 64, None)
     path = class_folder.autograded / "eve" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
     if as_it_came:
         text = path.read_text(encoding="utf-8")
@@ -163,7 +164,7 @@ def formgrader(folder: Path, tmp_path: Path) -> Iterator[tuple[Page, str]]:
         page = chromium.new_page(viewport={"width": 1280, "height": 900})
         page.goto(address.format(path="lab"), timeout=PATIENCE)
         page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=PATIENCE)
-        with gradebook.Book(ClassFolder(folder / "grading")) as book:
+        with gradebook.Book(ClassFolder(folder / "grading"), writing=True) as book:
             (entry,) = book._gradebook.notebook_submissions(NOTEBOOK, NOTEBOOK)
             path = f"formgrader/submissions/{entry.id}/"
         yield page, address.format(path=path).replace("?reset&", "?")
@@ -245,11 +246,11 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
         page.goto(address, wait_until="networkidle", timeout=PATIENCE)
         waiting = read_score(folder)
         assert waiting.waits
-        with gradebook.Book(ClassFolder(folder / "grading")) as book:
+        with gradebook.Book(ClassFolder(folder / "grading"), writing=True) as book:
             submission = hostile("Another answer. " + "W" * 300)
             with Batch() as files:
                 feedback.write(files, ClassFolder(folder / "grading"), "eve", submission)
-            book.save_grading("eve", submission, "1" * 64, None)
+            save_grading(book, "eve", submission, "1" * 64, None)
         for field in LEAVE:
             assert save(page, field) == 409
             notice = page.get_by_role("alert")

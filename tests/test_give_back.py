@@ -47,6 +47,7 @@ from exports import (
     worksheet,
     zipped,
 )  # fmt: skip
+from fabricated import save_grading
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseFeedback
@@ -224,12 +225,12 @@ def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(
     inbound(folder, student, "2026-10-01 10:00:00.000000 UTC", student.data, "a" * 128)
     inbound(folder, student, "2026-10-02 10:00:00.000000 UTC", notebook("later"), "b" * 128)
     collecting.collect(class_folder, folder)
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment(FFN)
         for data, score, day in ((student.data, 3, 1), (notebook("later"), 1, 2)):
             digest = hashlib.sha256(data).hexdigest()
             handed_in_at = datetime(2026, 10, day, 10)
-            book.save_grading(student.username, graded(student, score), digest, handed_in_at)
+            save_grading(book, student.username, graded(student, score), digest, handed_in_at)
         with Batch() as files:
             feedback.write(files, class_folder, student.username, graded(student, 1), handed_in_at, digest=digest)
         effective_attempts = Policy.of(class_folder).read_book(book, FFN)
@@ -590,10 +591,10 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(class_folder: Clas
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
     (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
     collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment(FFN)
         for student in CLASS:
-            book.save_grading(student.sis, graded(student, student.i), hashlib.sha256(student.data).hexdigest(), None)
+            save_grading(book, student.sis, graded(student, student.i), hashlib.sha256(student.data).hexdigest(), None)
     warning = f"{FFN}: 2 students are flagged as late"
     words = ("--grading", class_folder.path)
     out, _ = run("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run", *words, expect=2)

@@ -281,10 +281,10 @@ def test_what_is_installed_there_has_a_version_that_the_project_tested() -> None
 
 
 def test_a_class_says_what_counts() -> None:
-    policy = Policy.read('does_not_count = ["quiz_*", "M2"]\nextra_credit = ["NormFFN"]')
+    policy = Policy.read('does_not_count = ["quiz_*", "M2"]\nextra_credit = ["DeepFFN"]')
     settings = zips.settings_of(OTHER, policy, {})
-    assert settings.practice == ["quiz_rank", "quiz_bias", "quiz_dropout"]
-    assert (settings.extra, settings.by_hand, settings.max_points) == (["NormFFN"], {}, 27.0)
+    assert settings.practice == ["quiz_rank", "quiz_bias"]
+    assert (settings.extra, settings.by_hand, settings.max_points) == (["DeepFFN"], {}, 25.0)
     assert zips.settings_of(OTHER, Policy(), {}).by_hand == {"M2": 3.0}
 
 
@@ -367,11 +367,13 @@ def test_other_users_can_read_the_jail_and_the_course_and_nothing_else(container
     rest = {path for path in open_to_all if not any(folder in path.parents for folder in public_folders)}
     assert {path.name for path in rest} - {"submission_metadata.json", "results.json"} == {"setup.sh", "run_autograder"}
     experiments = source / "project/course/ffnlab/course/experiments"
+    # The models that the notebooks look into.
     models = {
         experiments / "world.safetensors",
         experiments / "fact_stores.safetensors",
         experiments / "twin.safetensors",
-    }  # which the notebooks look into
+        experiments / "real.safetensors",
+    }
     assert not [path for path in open_to_all - models if path.suffix in (".safetensors", ".zip")]
 
 
@@ -571,7 +573,7 @@ def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
 
 
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
-    settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
+    settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["DeepFFN"]'), {}, "after_due_date", "html")
     verdicts = {
         exercise.name: not_attempted(active_course().exercise(exercise.name)) for exercise in outline.of_notebook(OTHER)
     }
@@ -579,13 +581,13 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
         settings, in_container.NotebookToGrade("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts)
     )
     tests = {test["name"]: test for test in results["tests"]}
-    assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
+    assert (tests["DeepFFN"]["score"], tests["DeepFFN"]["max_score"]) == (0.0, 0.0)
     assert "max_score" not in tests["quiz_rank"]
     assert {results["visibility"], *(test["visibility"] for test in tests.values())} == {"after_due_date"}
     assert tests["ffn_forward"]["output"].startswith("<div") and tests["ffn_forward"]["output_format"] == "html"
     lines = results["output"].splitlines()
-    assert lines[0] == f"{OTHER}: 0 of 27 points."
-    assert "Extra credit, on top of the maximum: NormFFN." in lines
+    assert lines[0] == f"{OTHER}: 0 of 25 points."
+    assert "Extra credit, on top of the maximum: DeepFFN." in lines
     assert "Your instructor reads these, so they are not in this score: M2." in lines
 
 

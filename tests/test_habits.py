@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -125,6 +127,7 @@ def sources() -> dict[str, ast.Module]:
     }
 
 
+@pytest.mark.reads_sources
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_nothing_in_the_project_has_a_habit_that_its_readers_pay_for(rule: Rule) -> None:
     findings = [
@@ -134,6 +137,43 @@ def test_nothing_in_the_project_has_a_habit_that_its_readers_pay_for(rule: Rule)
         for node, finding in rule(tree)
     ]
     assert not findings, "\n" + "\n".join(findings)
+
+
+def comments_behind_brackets(text: str) -> Iterator[int]:
+    """The lines where a comment stands behind the bracket that closes what began lines above: it belongs above the first of them."""
+    opened: list[int] = []
+    closes = 0  # the line that a bracket of an earlier line was closed on
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        line = token.start[0]
+        if token.type == tokenize.OP and token.string in "([{":
+            opened.append(line)
+        elif token.type == tokenize.OP and token.string in ")]}":
+            began = opened.pop()
+            is_first = not token.line[: token.start[1]].strip(" )]}")
+            if began < line and is_first:
+                closes = line
+        elif token.type == tokenize.COMMENT and line == closes and not token.string.startswith(FOR_TOOLS):
+            yield line
+
+
+FOR_TOOLS = ("# fmt:", "# type:", "# noqa")
+
+
+@pytest.mark.reads_sources
+def test_no_comment_stands_behind_a_closing_bracket() -> None:
+    """There it is read last, and pushes what would fit into one line over several."""
+    findings = [
+        f"{name}:{line}"
+        for name in sources()
+        for line in comments_behind_brackets((ROOT / name).read_text(encoding="utf-8"))
+    ]
+    assert not findings, "\n".join(findings)
+
+
+def test_comments_behind_brackets_are_found_where_they_end_what_began_above() -> None:
+    found = "seeds = (\n    0,\n    1,\n)  # of runs\n"
+    fine = "# Of runs.\nseeds = (\n    0,  # the first\n    1,\n)  # fmt: skip\nf(1)  # once\n"
+    assert list(comments_behind_brackets(found)) == [4] and not list(comments_behind_brackets(fine))
 
 
 EXAMPLES: dict[Rule, tuple[str, ...]] = {

@@ -23,7 +23,7 @@ from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.grade_submission import grade_submission
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.released import Kind, template
+from autograder.engine.released_notebook import Kind, template
 from autograder.grading.feedback import build_graded_notebook, feedback_page
 from autograder.jail.sandbox import Jail
 from autograder.paths import release, solution
@@ -194,7 +194,7 @@ def the_question_is_merged_with_its_answer(notebook: Notebook) -> None:
 
 @case
 def the_question_is_answered_in_the_comments_of_the_answer_before_it(notebook: Notebook) -> None:
-    put(notebook, "quiz_dropout", f"{text_of(notebook, 'quiz_dropout')}\n# My answer to the question below: {WORDS}")
+    put(notebook, "DeepFFN", f"{text_of(notebook, 'DeepFFN')}\n# My answer to the question below: {WORDS}")
 
 
 @case
@@ -237,7 +237,7 @@ def an_answer_is_typed_into_the_check_s_cell(notebook: Notebook) -> None:
 @case
 def a_helper_is_defined_in_the_check_of_the_exercise_before(notebook: Notebook) -> None:
     put(notebook, "check-ffn_forward", f"{text_of(notebook, 'check-ffn_forward')}\n\ndef helper(x):\n    return x")
-    put(notebook, "ffn_trace", f"{RIGHT['ffn_trace']}\n\nhelper(3)")
+    put(notebook, "collapse_linear", f"{RIGHT['collapse_linear']}\n\nhelper(3)")
 
 
 @case
@@ -248,13 +248,15 @@ def a_helper_is_defined_in_a_figure_s_cell(notebook: Notebook) -> None:
 
 @case
 def a_name_of_a_demonstration_is_used(notebook: Notebook) -> None:
-    put(notebook, "ffn_forward", f"{RIGHT['ffn_forward']}\n\nlen(things)")
+    put(notebook, "ffn_forward", f"{RIGHT['ffn_forward']}\n\nlen(scenes)")
 
 
 @case
 def a_name_of_a_demonstration_is_used_inside_a_function(notebook: Notebook) -> None:
-    source = RIGHT["NormFFN"].replace("super().__init__()", "super().__init__()\n        count(nn.Linear(2, 2))")
-    put(notebook, "NormFFN", source)
+    source = RIGHT["PositionwiseFeedForward"].replace(
+        "super().__init__()", "super().__init__()\n        merged([(1, 1, -1, 1)])"
+    )
+    put(notebook, "PositionwiseFeedForward", source)
 
 
 @case
@@ -309,11 +311,11 @@ def a_check_is_deleted(notebook: Notebook) -> None:
 
 @case
 def an_answer_is_split_in_two(notebook: Notebook) -> None:
-    where = at(notebook, "ffn_trace")
+    where = at(notebook, "collapse_linear")
     notebook["cells"].insert(
         where, copy.deepcopy(notebook["cells"][where]) | {"id": "first half", "source": "first = 1"}
     )
-    put(notebook, "check-ffn_trace", f"{text_of(notebook, 'check-ffn_trace')}  # now")
+    put(notebook, "check-collapse_linear", f"{text_of(notebook, 'check-collapse_linear')}  # now")
 
 
 @case
@@ -373,27 +375,35 @@ def the_last_check_is_given_a_wrong_answer(notebook: Notebook) -> None:
 
 @case
 def a_demonstrations_name_is_imported_from_main(notebook: Notebook) -> None:
-    put(notebook, "DeepFFN", f"from __main__ import count\n{RIGHT['DeepFFN']}")
+    put(notebook, "DeepFFN", f"from __main__ import merged\n{RIGHT['DeepFFN']}")
 
 
 @case
 def a_demonstrations_name_is_read_as_text(notebook: Notebook) -> None:
-    put(notebook, "DeepFFN", f'assert eval("count")(nn.Linear(1, 1)) == 2\n{RIGHT["DeepFFN"]}')
+    put(notebook, "DeepFFN", f'assert len(eval("merged")([(1, 1, -1, 1)])) == 1\n{RIGHT["DeepFFN"]}')
 
 
 @case
 def a_demonstrations_name_is_looked_for_in_a_method(notebook: Notebook) -> None:
-    body = RIGHT["NormFFN"].replace("        self.norm", '        globals()["hidden"].sum()\n        self.norm', 1)
-    put(notebook, "NormFFN", body)
+    body = RIGHT["PositionwiseFeedForward"].replace(
+        "        self.linear1", '        globals()["hidden"].sum()\n        self.linear1', 1
+    )
+    put(notebook, "PositionwiseFeedForward", body)
 
 
 @case
 def a_demonstrations_name_is_counted_by_a_cell_above(notebook: Notebook) -> None:
-    add(notebook, "check-NormFFN", 'names = [n for n in list(globals()) if n == "things"]\nexec("kk = len(names)")')
+    add(
+        notebook,
+        "check-PositionwiseFeedForward",
+        'names = [n for n in list(globals()) if n == "things"]\nexec("kk = len(names)")',
+    )
     body = RIGHT["DeepFFN"].replace(
         "        super().__init__()", "        super().__init__()\n        assert kk == 1", 1
     )
-    notebook["cells"].insert(at(notebook, "DeepFFN"), notebook["cells"].pop(at(notebook, "check-NormFFN") + 1))
+    notebook["cells"].insert(
+        at(notebook, "DeepFFN"), notebook["cells"].pop(at(notebook, "check-PositionwiseFeedForward") + 1)
+    )
     put(notebook, "DeepFFN", body)
 
 
@@ -422,7 +432,7 @@ def a_copy_of_a_check_has_a_question_s_words_in_it(notebook: Notebook) -> None:
 
 @case
 def a_question_is_answered_in_a_comment_of_an_answer_that_names_it(notebook: Notebook) -> None:
-    put(notebook, "NormFFN", f"{RIGHT['NormFFN']}\n# M2: {WORDS}")
+    put(notebook, "PositionwiseFeedForward", f"{RIGHT['PositionwiseFeedForward']}\n# M2: {WORDS}")
 
 
 LESS = {  # what is not paid in full, and what the page says of it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
 import os
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -31,9 +33,11 @@ from ffnlab.checking.comparison import compare, reference_outputs_of, size_limit
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.diagnosis.differences import normalise_message
 from ffnlab.observation import plain_data
-from ffnlab.observation.exercise import TIMES_LARGER, Exercise
+from ffnlab.observation.exercise import ASKED_FOR, TIMES_LARGER, Exercise
 from ffnlab.observation.plain_data import Failure, Malformed, Opaque, Size
 from ffnlab.registry import active_course
+
+ROOT = Path(__file__).parent.parent
 
 NAME = "PositionwiseFeedForward"
 QUICK = Limits(judge_seconds=2.0, judge_memory=256 * MIB)
@@ -302,7 +306,8 @@ def test_an_empty_dimension_is_no_way_around_a_bound() -> None:
         exercise.aspect("product", points=1, facts=lambda product, inputs: product @ product.T)(lambda answer: answer)
         reference_outputs = reference_outputs_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
         assert (
-            "many times larger" in compare(exercise, reference_outputs, [{"product": torch.zeros(shape)}], [{}]).symptom
+            "many times as large"
+            in compare(exercise, reference_outputs, [{"product": torch.zeros(shape)}], [{}]).symptom
         )
 
 
@@ -326,7 +331,9 @@ def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() 
         [torch.zeros(9, 0)] * 600,
     ):
         verdict = compare(exercise, reference_outputs, [{"text": hostile}], [{}])
-        assert verdict.points == 0 and "many times larger than what was asked for" in verdict.symptom
+        assert (
+            verdict.points == 0 and "many times as large as a right answer" in verdict.symptom and not verdict.mistake
+        )
     assert not observations
 
 
@@ -385,3 +392,15 @@ def test_a_frame_that_is_too_large_is_refused_before_it_is_read() -> None:
         sender.sendall(struct.pack(">I", 10_001))
         with pytest.raises(wire.TooLarge, match="10,001 bytes, at most 10,000"):
             wire.receive_frame(receiver, 10_000)
+
+
+@pytest.mark.reads_sources
+def test_no_other_message_ends_as_those_about_exceptions() -> None:
+    """By that ending a missing exception is recognised, so whatever else ends so is given a cause that is not its own."""
+    ends = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in sorted((ROOT / "course" / "ffnlab").rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(ASKED_FOR)
+    ]
+    assert len(ends) == 1 and ends[0].startswith("course/ffnlab/observation/exercise.py:")

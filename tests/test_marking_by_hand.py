@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from conftest import needs_bubblewrap, needs_chromium
-from lab import PATIENCE, SCREENSHOTS
+from lab import PATIENCE, keep_picture
 from playwright.sync_api import Page
 from test_formgrader import NOTEBOOK, formgrader, project
 
@@ -42,8 +42,7 @@ def test_the_rubric_is_in_view_and_what_is_typed_is_on_the_students_page(tmp_pat
             assert "Rubric" in panel.locator("details").inner_text()
             assert page.locator("details", has_text="the rubric").count() == 2, "one for each question a person reads"
             panel.scroll_into_view_if_needed()
-            SCREENSHOTS.mkdir(exist_ok=True)
-            page.screenshot(path=str(SCREENSHOTS / "formgrader_rubric.png"))
+            keep_picture(page, "formgrader_rubric")
             page.wait_for_load_state("networkidle", timeout=PATIENCE)  # formgrader has fetched what stands there
             type_into(page, QUESTION, "1.5")
             type_into(page, f"{QUESTION}_extra_credit", "0.5")

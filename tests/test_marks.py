@@ -10,6 +10,7 @@ from typing import Any
 import nbformat
 import pytest
 import sqlalchemy as sa
+from fabricated import save_grading
 from nbgrader.api import Gradebook
 from rich.console import Console
 from test_program import place
@@ -23,7 +24,7 @@ from autograder.gradebook.scores import Score, total
 from autograder.grading import feedback
 from autograder.jail.limits import Limits
 from autograder.paths import release, solution
-from autograder.reports import terminal
+from autograder.reports import class_table
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned
 from ffnlab.registry import active_course
 
@@ -48,7 +49,7 @@ def paper(answer: str = "It drops out the hidden layer.", earned: bool = True) -
 def class_folder(tmp_path: Path) -> ClassFolder:
     """A class in which zoe and yan have been graded once."""
     folder = ClassFolder(tmp_path)
-    with gradebook.Book(folder) as book:
+    with gradebook.Book(folder, writing=True) as book:
         book.sync_assignment(FFN)
         for student in ("zoe", "yan"):
             enter(folder, book, student, paper())
@@ -60,7 +61,7 @@ def enter(class_folder: ClassFolder, book: gradebook.Book, student: str, graded:
     scores = book.scores(FFN, [student]).get(student, {})
     with Batch() as files:
         feedback.write(files, class_folder, student, graded, None, scores)
-    book.save_grading(student, graded, "0" * 64, None)
+    save_grading(book, student, graded, "0" * 64, None)
 
 
 def give(class_folder: ClassFolder, student: str, name: str, comment: str = "", **scores: Any) -> None:
@@ -92,7 +93,7 @@ def test_an_answer_waits_for_a_person_and_the_total_says_so(class_folder: ClassF
         scores = book.scores(FFN)
         assert str(total(scores["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read"
         console = Console(width=200, file=io.StringIO())
-        terminal.print_class(console, FFN, book.latest(FFN), scores)
+        class_table.print_class(console, FFN, book.latest(FFN), scores)
         output = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"{FULL:g}/{FULL:g} + 3 to read" in output and "2 answers wait for a person" in output
     assert f"{FULL:g} of {FULL:g} points, 3 not read yet" in page(class_folder)
@@ -120,13 +121,14 @@ def test_what_a_person_gave_counts_on_after_every_regrade_of_the_same_answers(cl
     give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
     give(class_folder, "zoe", EXERCISE, manual_score=1.5)
     for _ in range(2):
-        with gradebook.Book(class_folder) as book:
+        with gradebook.Book(class_folder, writing=True) as book:
             book.sync_assignment(FFN)
             enter(class_folder, book, "zoe", paper(earned=False))
             scores = book.scores(FFN, ["zoe"])["zoe"]
         assert not scores[QUESTION].waits and not scores[EXERCISE].waits
-    with gradebook.Book(class_folder) as book:  # an attempt before it is graded too, because the best counts
-        book.save_grading("zoe", paper("Something else."), "1" * 64, None, is_earlier_attempt=True)
+    # An attempt before it is graded too, because the best counts.
+    with gradebook.Book(class_folder, writing=True) as book:
+        save_grading(book, "zoe", paper("Something else."), "1" * 64, None, is_earlier_attempt=True)
         enter(class_folder, book, "zoe", paper())
         assert not book.scores(FFN, ["zoe"])["zoe"][QUESTION].waits
 
@@ -134,7 +136,7 @@ def test_what_a_person_gave_counts_on_after_every_regrade_of_the_same_answers(cl
 def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_too(class_folder: ClassFolder) -> None:
     give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
     for answer in ("It drops nothing.", "It drops nothing.", "It drops out the hidden layer."):
-        with gradebook.Book(class_folder) as book:
+        with gradebook.Book(class_folder, writing=True) as book:
             enter(class_folder, book, "zoe", paper(answer))
             score = book.scores(FFN, ["zoe"])["zoe"][QUESTION]
         assert score.waits and (score.score, score.comment) == (2.0, "Good.")
@@ -143,7 +145,7 @@ def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_to
 def test_grading_again_keeps_what_a_person_gave(class_folder: ClassFolder) -> None:
     give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
     give(class_folder, "zoe", EXERCISE, manual_score=1.5)
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment(FFN)
         enter(class_folder, book, "zoe", paper(earned=False))
         scores = book.scores(FFN, ["zoe"])["zoe"]
@@ -155,7 +157,7 @@ def test_what_a_person_gave_can_be_taken_back(class_folder: ClassFolder) -> None
     give(class_folder, "zoe", QUESTION, "Good.", manual_score=2.0)
     give(class_folder, "zoe", EXERCISE, manual_score=1.5, extra_credit=1.0)
     give(class_folder, "yan", QUESTION, "Yes.", manual_score=3.0)
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         assert book.forget_manual(FFN, "zoe") == 2
         scores = book.scores(FFN)
     assert str(total(scores["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read" and not scores["zoe"][QUESTION].comment
@@ -163,7 +165,7 @@ def test_what_a_person_gave_can_be_taken_back(class_folder: ClassFolder) -> None
 
 
 def test_every_attempt_keeps_its_code(class_folder: ClassFolder) -> None:
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         enter(class_folder, book, "zoe", paper("Another answer."))
         (_, first), (_, second) = book.history_with_cells(FFN, "zoe")
         assert first and second
@@ -179,14 +181,14 @@ def test_a_gradebook_of_the_first_edition_is_completed_and_its_pages_stay(class_
     engine.dispose()
     done = again(class_folder)
     assert (done.page_count, done.missing) == (0, ["yan", "zoe"]) and page(class_folder) == before
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         enter(class_folder, book, "zoe", paper())
     assert again(class_folder).missing == ["yan"]
 
 
 def test_a_file_that_could_not_be_read_has_a_page_again_with_its_comment(class_folder: ClassFolder) -> None:
     unread = GradedSubmission(FFN, {e.name: not_earned(e, "There is no notebook in the submission.") for e in LISTED})
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         enter(class_folder, book, "zoe", unread)
     give(class_folder, "zoe", EXERCISE, "Please hand in the notebook.")
     assert again(class_folder).page_count == 2
@@ -221,7 +223,7 @@ def changed(class_folder: ClassFolder, tmp_path: Path, monkeypatch: pytest.Monke
 def test_exercises_come_and_go_although_somebody_was_graded(changed: ClassFolder) -> None:
     (gone,) = [e.name for e in LISTED if e.name.startswith("quiz_")][:1]
     give(changed, "zoe", QUESTION, "Good.", manual_score=2.0)
-    with gradebook.Book(changed) as book:
+    with gradebook.Book(changed, writing=True) as book:
         book.sync_assignment(FFN)
         book.sync_assignment(FFN)
         scores = book.scores(FFN)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import linecache
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -515,6 +516,15 @@ def test_what_agrees_in_words_alone_is_a_likely_cause() -> None:
     assert from_dict(verdict.as_dict()) == verdict
 
 
+def test_what_is_nearly_right_is_called_so_and_not_a_cause() -> None:
+    verdict = judge(of_a_matrix(), bent, lambda x, b: torch.tanh(x), {"no bias": lambda x, b: torch.tanh(x)})
+    for likely in (False, True):
+        nearly = replace(verdict, cause="Nearly. A smaller one will do.", likely=likely)
+        text = panel.of_verdict(nearly).text
+        assert "Nearly. A smaller one will do." in text and "cause" not in text and "What is wrong" not in text
+        assert nearly.message.startswith("Nearly. A smaller one will do. In “")
+
+
 def test_what_agrees_in_numbers_is_told_without_a_hedge() -> None:
     wrong: Mistakes = {"no bias": lambda x, b: torch.tanh(x)}
     verdict = judge(of_a_matrix(), bent, wrong["no bias"], wrong)
@@ -760,6 +770,12 @@ def test_a_promise_that_is_broken_is_told_plainly() -> None:
     assert (
         of_values(right, right | {"two calls give the same": False}).symptom == "“two calls give the same” is not true"
     )
+
+
+def test_a_clause_about_the_answer_is_denied_in_its_own_words() -> None:
+    facts: dict[str, Any] = {"your network is within a thousandth": True, "what is missing": ""}
+    missed = facts | {"your network is within a thousandth": False, "what is missing": "one hidden layer"}
+    assert of_values(facts, missed).symptom == "your network is not within a thousandth"
 
 
 # What a submission sends is hostile.

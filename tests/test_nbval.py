@@ -61,6 +61,6 @@ def test_a_planted_wrong_solution_is_red(notebook: nbformat.NotebookNode, tmp_pa
 def test_a_planted_wrong_output_is_red(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:
     shapes_cell = cell(notebook, "shapes")
     assert "nbval-check-output" in shapes_cell.metadata.tags
-    shapes_cell.outputs[0].text = shapes_cell.outputs[0].text.replace("14", "15")
+    shapes_cell.outputs[0].text = shapes_cell.outputs[0].text.replace("19", "15")
     status, output = nbval(notebook, tmp_path)
     assert status == 1 and "mismatch" in output.lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -43,6 +44,30 @@ def test_no_file_of_the_project_reaches_no_test() -> None:
     ).stdout.splitlines()
     kinds = {(Path(name).parent, Path(name).suffix): name for name in files}  # of each folder one file of each kind
     assert [name for name in kinds.values() if not reached(name)] == []
+
+
+def test_a_change_in_any_file_of_python_reaches_the_tests_that_read_them_all() -> None:
+    files = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = files.stdout.splitlines()
+    for test in ("test_habits", "test_words", "test_setup", "test_new_lms", "test_palette", "test_second_course"):
+        path = ROOT / "tests" / f"{test}.py"
+        assert names and [name for name in names if not nearest.reaches({ROOT / name}, path)] == [], test
+
+
+def test_every_test_file_that_reads_all_python_is_marked() -> None:
+    """test_attacks.py reads it, too: not to judge it, but to see that an attack has not changed it."""
+    reading = {test.stem for test in TEST_FILES if re.search(r"""rglob\("\*\.py"\)""", test.read_text("utf-8"))}
+    marked = {test.stem for test in TEST_FILES if f"mark.{nearest.READS_SOURCES}\n" in test.read_text("utf-8")}
+    assert "test_habits" in reading and reading - marked == {"test_attacks"}
+
+
+def test_of_a_file_with_such_tests_only_these_are_near(request: pytest.FixtureRequest) -> None:
+    item, python, sheet = request.node, {ROOT / "autograder/errors.py"}, {ROOT / "course/ffnlab/course/boards/wire.css"}
+    assert nearest.nearness(item, nearest.FAR, python) == nearest.FAR
+    item.add_marker(nearest.READS_SOURCES)
+    assert (
+        nearest.nearness(item, nearest.FAR, python) == 0 and nearest.nearness(item, nearest.FAR, sheet) == nearest.FAR
+    )
 
 
 def test_of_a_key_the_exercise_itself_comes_first() -> None:

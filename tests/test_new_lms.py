@@ -154,6 +154,7 @@ def test_the_page_lists_each_member_once() -> None:
     assert sorted(names) == sorted(members)
 
 
+@pytest.mark.reads_sources
 def test_no_system_is_named_outside_of_its_module() -> None:
     """Where the autograder decides, it reads the registry: no name of a system is a string of its own there, and no system's NAME is asked for."""
     names = "|".join({*lms.SYSTEMS} - {"nbgrader"})  # nbgrader has its name in notebooks' metadata too

@@ -38,9 +38,8 @@ PLAIN = (torch.Tensor, np.ndarray, int, float, list, tuple, dict)
 Calls = list[tuple[tuple[Any, ...], dict[str, Any]]]
 
 
-ROOM = (
-    256 * 2**20
-)  # bytes of memory for one call: a layer as wide as the sizes that an exercise counts with takes minutes, in which no signal comes
+# Bytes of memory for one call: a layer as wide as the sizes that an exercise counts with takes minutes, in which no signal comes.
+ROOM = 256 * 2**20
 
 
 class TooSlow(BaseException):
@@ -241,13 +240,8 @@ def points_of_the_package(names: Sequence[str]) -> dict[str, dict[str, float]]:
 
 
 EVERY = list(active_course().exercises)
-ONCE_THERE = [
-    "Block",
-    "route",
-    "PositionwiseFeedForward",
-    "GatedFFN",
-    "is_position_wise",
-]  # what the package once held
+# What the package once held.
+ONCE_THERE = ["Block", "route", "PositionwiseFeedForward", "GatedFFN", "is_position_wise"]
 
 
 @pytest.mark.parametrize("names", often([ONCE_THERE, EVERY], [ONCE_THERE]), ids=["what was there once", "everything"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import colorsys
 import io
 import itertools
 import math
@@ -10,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from conftest import needs_chromium
 from PIL import Image
 
+from autograder.paths import assignments, solution
 from ffnlab import boards, palette
 from ffnlab.checking import panel
 from ffnlab.checking.verdict import Outcome
@@ -30,6 +34,7 @@ OWN = {
     "drawing/style.py": {"#9aa3ae", "#dce1e7"},  # what is neither of two signs, and what was there before
     "course/boards/boxes.css": {"#1a1400"},  # words on a lamp that is lit, which is light in the dark, too
     "course/boards/creek.css": {"#1a1400"},
+    "course/boards/ears.css": {"#1a1400"},
 }
 
 
@@ -39,6 +44,7 @@ def sources() -> list[Path]:
     return files + [path for path in (ROOT / "autograder" / "site").rglob("*") if path.suffix in (".py", ".js", ".css")]
 
 
+@pytest.mark.reads_sources
 def test_no_file_but_the_palette_names_a_colour() -> None:
     assert len(sources()) > 100
     for path in sources():
@@ -80,6 +86,103 @@ def test_the_table_of_meanings_has_every_colour() -> None:
     assert {*palette.LIGHT} <= names
 
 
+# The word for each colour, as a text may say it: a colour that two words could mean, or none, can't be found in a picture.
+WORDS = {
+    "green": ("right", "s3"), "pink": ("wrong", "s7"), "blue": ("plus", "press", "s1"), "orange": ("minus", "s2"),
+    "violet": ("ffn", "s5"), "brown": ("attention", "s6"), "red": ("s4",), "yellow": ("lamp",), "teal": ("s8",), "grey": ("muted", "rule", "tint"),
+}  # fmt: skip
+COLOUR_WORD = re.compile(
+    r"\b(blue|red|green|orange|violet|purple|brown|teal|yellow|gr[ae]y|pink|magenta|cyan|turquoise|lilac)\b", re.I
+)
+# Hues, in degrees.
+HUES = {
+    "red": 0,
+    "orange": 25,
+    "brown": 35,
+    "yellow": 42,
+    "green": 155,
+    "teal": 192,
+    "blue": 208,
+    "violet": 258,
+    "pink": 325,
+}
+NEAR = 3  # cells between a text and the picture that it speaks of
+
+
+def hue(colour: str) -> float:
+    return 360 * colorsys.rgb_to_hsv(*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)))[0]
+
+
+def test_a_colour_has_the_name_that_its_hue_has() -> None:
+    for word, meanings in WORDS.items():
+        for meaning in meanings:
+            away = abs(hue(palette.LIGHT[meaning]) - HUES.get(word, 0))
+            assert word == "grey" or min(away, 360 - away) <= 30, (word, meaning)
+
+
+def colour_words(text: str) -> set[str]:
+    return {word.lower() for word in COLOUR_WORD.findall(text)}
+
+
+def test_figures_and_guesses_name_colours_of_the_palette_alone() -> None:
+    """What is said in a picture, below it, or in a guess."""
+    for folder in ("figures", "predictions", "boards", "exercises"):
+        for path in sorted((COURSE / "course" / folder).glob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    unknown = colour_words(node.value) - WORDS.keys()
+                    assert not unknown, f"{path.name}:{node.lineno} names {unknown}: the palette has {', '.join(WORDS)}"
+    for path in sorted((COURSE / "course" / "boards").glob("*.js")):
+        for literal in re.findall(r'"[^"\n]*"|`[^`]*`', path.read_text(encoding="utf-8")):
+            assert colour_words(literal) <= WORDS.keys(), (path.name, literal)
+
+
+NEUTRAL = {palette.LIGHT[name] for name in ("ink", "muted", "rule", "tint", "paper")} | OWN["drawing/style.py"]
+
+
+def is_called(colour: str, word: str) -> bool:
+    """Whether a colour, or a paler one, has this name."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    angle, saturation, value = colorsys.rgb_to_hsv(red, green, blue)
+    if word == "grey":
+        return saturation < 0.25 and 0.2 < value < 0.97
+    if colour in NEUTRAL:
+        return False
+    away = min(abs(360 * angle - hue(palette.LIGHT[meaning])) for meaning in WORDS[word])
+    return saturation > 0.04 and min(away, 360 - away) < 8
+
+
+def shows(cell: Any, word: str) -> bool:
+    """Whether a cell's picture has a colour of that name. A board has all of the palette; a plot those of series, and those that its code names."""
+    if cell.cell_type != "code":
+        return False
+    bundles = [output.get("data", {}) for output in cell.outputs]
+    pictures = "".join(str(content) for data in bundles for kind, content in data.items() if "png" not in kind).lower()
+    if word == "green" and "anatomy.block(" in cell.source:  # in notebook 00 no part is marked yet
+        return True
+    # A picture of signed numbers, none of which need be negative at the start.
+    if word == "orange" and shows(cell, "blue"):
+        return True
+    if "play(" in cell.source or any(is_called(colour, word) for colour in re.findall(r"#[0-9a-f]{6}\b", pictures)):
+        return True
+    of_series = word == "grey" or any(meaning.startswith("s") for meaning in WORDS[word])
+    return "plt." in cell.source and (of_series or f"tab:{word}" in cell.source)
+
+
+@pytest.mark.parametrize("name", assignments())
+def test_a_text_names_a_colour_that_is_in_a_picture_near_it(name: str) -> None:
+    cells = nbformat.read(solution(name), as_version=4).cells
+    for index, cell in enumerate(cells):
+        if cell.cell_type != "markdown":
+            continue
+        words = colour_words(cell.source)
+        assert words <= WORDS.keys(), (index, words)
+        near = cells[max(0, index - NEAR) : index + NEAR + 1]
+        missing = [word for word in words if not any(shows(other, word) for other in near)]
+        assert not missing, f"{name}, cell {index}, {missing}: {cell.source[:80]!r}"
+
+
 def distance(first: str, second: str) -> float:
     """How far two colours are from one another in CIELAB; 2.3 can just be told apart."""
 
@@ -105,7 +208,8 @@ def test_greys_are_nearly_those_of_the_filter_and_colours_are_exactly_those() ->
             continue
         far = distance(palette.DARK[name], palette.in_the_dark(light))
         assert far <= (5 if name in ("ink", "muted", "rule", "tint", "paper") else 0), name
-    assert f"filter: {palette.FILTER};" in (COURSE / "drawing" / "dark.css").read_text(encoding="utf-8")
+    dark = f"invert({palette.INVERSION:g}) hue-rotate(180deg) brightness({palette.BRIGHTNESS:g})"
+    assert f"filter: {dark};" in (COURSE / "drawing" / "dark.css").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK], ids=["light", "dark"])
@@ -127,7 +231,9 @@ def chromium() -> Iterator[Any]:
 
 def pixel(page: Any, selector: str) -> str:
     """The colour near the left edge of an element, halfway down, as it is on the screen."""
-    image = Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB")
+    from lab import taken_picture
+
+    image = Image.open(io.BytesIO(taken_picture(page.locator(selector).first))).convert("RGB")
     colour: Any = image.getpixel((2, image.height // 2))
     return "#" + "".join(f"{part:02x}" for part in colour)
 

@@ -72,26 +72,16 @@ def write_fact(ffn, E, U, n, c):
         ("exactly 0",),
     ),
     Attempt(
-        "flops_per_token",
-        "half of it, and T twice in the mix",
-        """
-def flops_per_token(d, f, T, gated=False):
-    return {"ffn": (3 if gated else 2) * d * f, "proj": 4 * d * d, "mix": 2 * T * T * d}
-""",
-        (PART,),
-        ("Everything is half",),
-    ),
-    Attempt(
         "cost_of_a_step",
-        "no batch in the training, and even upside down",
+        "the cache once for all, and even upside down",
         """
-def cost_of_a_step(n, batch, size, flops, bandwidth):
+def cost_of_a_step(n, batch, size, flops, bandwidth, cache=0):
+    load = n * size + cache
     return {
         "flops": 2 * n * batch,
-        "training": 6 * n,
-        "bytes": n * size,
-        "seconds": max(2 * n * batch / flops, n * size / bandwidth),
-        "even": (2 * n * batch / flops) / (n * size / bandwidth),
+        "bytes": load,
+        "seconds": max(2 * n * batch / flops, load / bandwidth),
+        "even": (2 * n / flops) / (n * size / bandwidth),
     }
 """,
         (PART,),
@@ -215,6 +205,9 @@ def ffn_backward(x, W1, b1, W2, b2, dy):
     pre = x @ W1 + b1
     dpre = (dy @ W2.T) * (pre > 0)
     return {
+        "pre": pre,
+        "act": torch.relu(pre),
+        "out": torch.relu(pre) @ W2 + b2,
         "dW2": DW2,
         "db2": dy.sum(0),
         "dpre": dpre,
@@ -229,33 +222,6 @@ def backward(dW2: str, dW1: str) -> str:
     return BACKWARD.replace("DW2", dW2).replace("DW1", dW1)
 
 
-SHARED = """
-class SharedExpertMoE(nn.Module):
-    def __init__(self, d_model, d_ff, n_experts, top_k):
-        super().__init__()
-        self.top_k = top_k
-        self.router = nn.Linear(d_model, n_experts, bias=False)
-        self.experts = nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts)])
-        self.shared = FFN(d_model, d_ff)
-
-    def forward(self, x):
-        weights, idx = self.router(x).softmax(-1).topk(self.top_k, dim=-1)
-        weights = weights / weights.sum(-1, keepdim=True)
-        y = self.shared(x)
-        for e, expert in enumerate(self.experts):
-            LINES
-        return y
-
-
-class FFN(nn.Module):
-    def __init__(self, d_model, d_ff):
-        super().__init__()
-        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-
-    def forward(self, x):
-        return self.linear2(torch.relu(self.linear1(x)))
-"""
-MINE = "y.index_add_(0, rows, weights[rows, slot, None] * expert(x[rows]))"
 SENTENCE = ("as if it were one sentence",)
 
 # What had no name.
@@ -274,23 +240,6 @@ UNNAMED = [
         SENTENCE,
     ),
     Attempt(
-        "SharedExpertMoE",
-        "two dimensions, as published",
-        SHARED.replace("LINES", "rows, slot = torch.where(idx == e)\n            " + MINE),
-        ("[..., d_model]",),
-    ),
-    Attempt(
-        "SharedExpertMoE",
-        "two dimensions, by a mask",
-        SHARED.replace(
-            "LINES",
-            "rows = (idx == e).any(-1).nonzero()[:, 0]\n            "
-            "mine = (weights * (idx == e)).sum(-1)[rows]\n            "
-            "y[rows] = y[rows] + mine[:, None] * expert(x[rows])",
-        ),
-        ("works with 2 dimensions", "`x.reshape(-1, x.shape[-1])`"),
-    ),
-    Attempt(
         "ffn_chunked",
         "sentences cut instead of tokens",
         """
@@ -300,15 +249,31 @@ def ffn_chunked(x, ffn, c):
         ("sentences", "tokens"),
     ),
     Attempt(
-        "superposition_error",
-        "the spectral norm",
+        "reach_star",
+        "the most usual least squares",
         """
-def superposition_error(f, X, Y):
-    whole = f(X + Y)
-    off = whole - f(X) - f(Y)
-    return (torch.linalg.norm(off, ord=2) / torch.linalg.norm(whole, ord=2)).item()
+def reach_star(V, star):
+    A = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+    b = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+    w = torch.linalg.lstsq(A, b).solution
+    if torch.allclose(w @ V, star, atol=0.05):
+        return w, None
+    return None, star - w @ V
 """,
-        ("singular value",),
+        ("pushes the dot away from its word",),
+    ),
+    Attempt(
+        "break_head",
+        "every sentence, one after the other",
+        """
+def break_head(says):
+    for weather in ("cold", "warm"):
+        for place in ("creek", "lawn"):
+            wanted = "into" if (weather == "cold") != (place == "creek") else "over"
+            if says(weather, place) != wanted:
+                return weather, place
+""",
+        ("the fourth sentence as well",),
     ),
     Attempt(
         "generate",
@@ -393,34 +358,36 @@ def write_fact(ffn, E, U, n, c):
         ("`E[c]`", "number of an answer"),
     ),
     Attempt(
-        "layer_share",
-        "keys that need not be there",
+        "count_block",
+        "biases of another length in the FFN",
         """
-def layer_share(cfg, block="encoder"):
-    d, f, h = cfg["d_model"], cfg["d_ff"], cfg["n_heads"]
-    kv, size = cfg["n_kv"] or h, cfg["head_dim"] or d // h
-    bias = int(cfg["bias"])
-    ffn = (2 if cfg["gated"] else 1) * f * (d + bias) + d * (f + bias)
-    attention = (h + 2 * kv) * size * (d + bias) + d * (h * size + bias)
-    return ffn / (ffn + attention * (2 if block == "decoder" else 1))
-""",
-        ("cfg.get",),
-    ),
-    Attempt(
-        "layer_share",
-        "arguments of a helper that have changed places",
-        """
-def layer_share(cfg, block="encoder"):
-    def ffn_of(f, d, bias, gated):
-        return (2 if gated else 1) * f * (d + bias) + d * (f + bias)
-
-    d, h, bias = cfg["d_model"], cfg["n_heads"], int(cfg.get("bias", False))
-    kv, size = cfg.get("n_kv") or h, cfg.get("head_dim") or d // h
-    ffn = ffn_of(d, cfg["d_ff"], bias, cfg.get("gated", False))
-    attention = (h + 2 * kv) * size * (d + bias) + d * (h * size + bias)
-    return ffn / (ffn + attention * (2 if block == "decoder" else 1))
+def count_block(d, f, n_heads, n_kv=None, head_dim=None, gated=False, bias=False, attentions=1):
+    kv, size = n_kv or n_heads, head_dim or d // n_heads
+    ffn = (3 if gated else 2) * d * f + ((2 if gated else 1) * d + f) * bias
+    attention = attentions * ((n_heads + 2 * kv) * size * (d + bias) + d * (n_heads * size + bias))
+    return {"ffn": ffn, "attention": attention, "share": ffn / (ffn + attention)}
 """,
         ("changed places",),
+    ),
+    Attempt(
+        "audit_file",
+        "one attention for each FFN, everywhere",
+        """
+from collections import Counter
+
+def audit_file(shapes):
+    count = Counter(shapes)
+    matrices = [shape for shape in count if len(shape) == 2]
+    (d,) = set.intersection(*map(set, matrices))
+    d_ff = max(b for a, b in matrices if a == d)
+    ffns, into = count[d, d_ff], count[d_ff, d]
+    heads = [b for a, b in matrices if a == d and b not in (d, d_ff)] or [d]
+    narrow = [a for a, b in matrices if b == d and a < heads[0] and count[a, b] >= 2 * ffns]
+    ffn = (into + ffns) * d * d_ff + (into * d_ff + ffns * d if (d_ff,) in count else 0)
+    total = sum(math.prod(shape) for shape in shapes)
+    return {"d_model": d, "d_ff": d_ff, "ffns": ffns, "gated": into == 2 * ffns, "attentions": ffns, "shared": bool(narrow), "ffn_share": ffn / total}
+""",
+        ("one attention for each FFN",),
     ),
     Attempt(
         "route",
@@ -440,13 +407,19 @@ def route(logits, k, norm):
         ("no branch of an `if`",),
     ),
     Attempt(
-        "load_balance_loss",
+        "balance_step",
         "no minlength, and a plain number",
         """
-def load_balance_loss(logits, idx):
+def balance_step(logits, idx, b, u):
     E = logits.shape[-1]
-    f = torch.bincount(idx.flatten()) / idx.numel()
-    return (E * (f * logits.softmax(-1).mean(0)).sum()).item()
+    counts = torch.bincount(idx.flatten()).double()
+    f = counts / counts.sum()
+    return {
+        "load": f,
+        "effective": torch.exp(-torch.xlogy(f, f).sum()),
+        "loss": (E * (f * logits.softmax(-1).mean(0)).sum()).item(),
+        "bias": b.detach() + u * torch.sign(counts.mean() - counts).to(b.dtype),
+    }
 """,
         ("minlength",),
     ),
@@ -505,38 +478,39 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
         ("entry by entry",),
     ),
     Attempt(
-        "count_ffn",
-        "every bias twice",
+        "count_block",
+        "one number for each bias",
         """
-def count_ffn(d, f, bias=True, gated=False):
-    into = 2 if gated else 1
-    return (into + 1) * d * f + (2 * (into * f + d) if bias else 0)
+def count_block(d, f, n_heads, n_kv=None, head_dim=None, gated=False, bias=False, attentions=1):
+    kv, size = n_kv or n_heads, head_dim or d // n_heads
+    ffn = (3 if gated else 2) * (d * f + bias)
+    attention = attentions * ((n_heads + 2 * kv) * size * (d + bias) + d * (n_heads * size + bias))
+    return {"ffn": ffn, "attention": attention, "share": ffn / (ffn + attention)}
 """,
-        ("Every bias is counted twice",),
+        ("a bias is a vector",),
     ),
     Attempt(
         "xor_weights",
         "for inputs of -1 and 1",
         """
-def xor_weights(low, high):
+def xor_weights(over, into):
     W1 = torch.ones(2, 2)
     b1 = torch.tensor([2.0, 0.0])
-    W2 = torch.tensor([[1.0], [-2.0]]) * (high - low) / 2
-    return W1, b1, W2, torch.tensor([float(low)])
+    W2 = torch.tensor([[1.0], [-2.0]]) * (into - over) / 2
+    return W1, b1, W2, torch.tensor([float(over)])
 """,
         ("−1 and 1",),
     ),
     Attempt(
-        "knockout",
-        "an x of its own",
+        "silence_strongest",
+        "an output in place of a module",
         """
-def knockout(ffn, idx):
-    x = torch.randn(3, ffn.linear1.in_features, dtype=ffn.linear1.weight.dtype)
-    h = ffn.activation(ffn.linear1(x))
-    h[:, idx] = 0
+def silence_strongest(ffn, x, direction, k):
+    h = ffn.activation(ffn.linear1(x)).clone()
+    h[(h * (direction @ ffn.linear2.weight)).topk(k).indices] = 0
     return ffn.linear2(h)
 """,
-        ("an x of your own",),
+        ("A module in which the neurons are silent is asked for",),
     ),
     Attempt(
         "drop_mask",

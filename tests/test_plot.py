@@ -18,13 +18,8 @@ from drawings import FIGURES, SVG
 
 from ffnlab.course import figures
 from ffnlab.course.figures import (
-    activations,
-    balance,
     capstone,
-    experts,
-    feed_forward,
     gated,
-    memory,
     parameters,
 )
 from ffnlab.drawing import plot, style, svg
@@ -35,9 +30,7 @@ ROWS = plot.Frame((0, 1), (4.5, -0.5), xticks=(0, 0.5, 1), yticks=())  # the fir
 FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS}
 
 PLOTS: list[Callable[..., object]] = [
-    activations.polygons, balance.load,
-    capstone.dashboard, experts.becoming, feed_forward.bend, gated.gate, gated.lights, gated.table, drawings.contest, memory.growing,
-    parameters.flops,
+    capstone.dashboard, gated.lights, gated.table, parameters.flops,
 ]  # fmt: skip
 
 

@@ -200,7 +200,7 @@ def test_hours_pass_while_the_clock_changes_and_days_are_the_calendars(
     assert not policy.grade(FFN, SCORES, end, "zoe").days_late
     assert policy.grade(FFN, SCORES, end + timedelta(seconds=1), "zoe").days_late == 1
     class_folder = fabricate(tmp_path, {"zoe": [FakeAttempt()]})
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         policy.enter_dates(book, FFN)
     with Gradebook(class_folder.db_url) as book:
         submission = book.find_submission(FFN, "zoe")
@@ -266,8 +266,8 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
         {
             "zoe": [
                 FakeAttempt(["ffn_forward", "DeepFFN"]),
-                FakeAttempt(["ffn_forward", "DeepFFN", "ffn_trace"], days=2),
-                FakeAttempt(["ffn_trace"]),
+                FakeAttempt(["ffn_forward", "DeepFFN", "collapse_linear"], days=2),
+                FakeAttempt(["collapse_linear"]),
             ]
         },
     )
@@ -285,7 +285,7 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
 
 def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
     class_folder = fabricate(
-        tmp_path, {"zoe": [FakeAttempt(["ffn_forward"])], "yan": [FakeAttempt(["DeepFFN", "ffn_trace"])]}
+        tmp_path, {"zoe": [FakeAttempt(["ffn_forward"])], "yan": [FakeAttempt(["DeepFFN", "collapse_linear"])]}
     )
     policy = Policy.read('[[groups]]\nstudents = ["zoe", "yan", "xia"]')
     with gradebook.Book(class_folder) as book:
@@ -306,14 +306,14 @@ def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
 
 def test_a_term_adds_points_up_or_weighs_shares() -> None:
     def worth(points: float, most: float) -> Grade:
-        return Grade("", points, most, 0.0, most, points)
+        return Grade("", points=points, max_points=most, waiting=0.0, whole=most, earned=points)
 
     grades = {"01_attention": worth(5, 20), FFN: worth(10, 10), "03_activations": None}
     text = 'time_zone = "UTC"\nassignments.03_activations.due = 2026-11-16\n'
     before, after = datetime(2026, 11, 10, tzinfo=UTC), datetime(2026, 11, 17, tzinfo=UTC)
     assert Policy.read(text).course_grade(grades, "zoe", before).share == 0.5
     whole = Policy.read(text).course_grade(grades, "zoe", after)
-    assert whole.max_points == 20 + 10 + 30 and whole.points == 15, "what was due and is not there counts as nothing"
+    assert whole.max_points == 20 + 10 + 34 and whole.points == 15, "what was due and is not there counts as nothing"
     by_weight = Policy.read(f"weight = 1\n{text}assignments.{FFN}.weight = 2")
     assert by_weight.course_grade(grades, "zoe", before).share == pytest.approx((0.25 + 2 * 1) / 3)
     assert by_weight.course_grade(grades, "zoe", after).share == pytest.approx((0.25 + 2 * 1 + 0) / 4)
@@ -322,7 +322,7 @@ def test_a_term_adds_points_up_or_weighs_shares() -> None:
 def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
     class_folder = fabricate(tmp_path, {"zoe": [FakeAttempt(["ffn_forward"])], "yan": [FakeAttempt()]})
     policy = rules(f'extensions.zoe.{FFN} = "3 days"')
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         policy.enter_dates(book, FFN)
     with Gradebook(class_folder.db_url) as book:
         assert book.find_assignment(FFN).duedate == DUE.replace(tzinfo=None)

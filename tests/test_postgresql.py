@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 from attacks import START
 from conftest import needs_bubblewrap
+from fabricated import save_grading
 from nbgrader import api
 from test_faults import killed_at_the_sixth_table
 from test_survival import assert_graded_once, class_of, lines_of
@@ -83,9 +84,9 @@ def test_a_server_that_does_not_answer_is_one_clear_line(tmp_path: Path) -> None
 def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path: Path) -> None:
     text = "NUL \x00, half a character \ud800, \x1b[31mred"
     verdicts = {exercise.name: not_earned(exercise, text, text) for exercise in active_course().exercises_of(START)}
-    with Book(ClassFolder(tmp_path, server)) as book:
+    with Book(ClassFolder(tmp_path, server), writing=True) as book:
         book.sync_assignment(START)
-        book.save_grading("eve", GradedSubmission(START, verdicts, remarks=[text]), "0" * 64, None)
+        save_grading(book, "eve", GradedSubmission(START, verdicts, remarks=[text]), "0" * 64, None)
         (attempt,) = book.latest(START, ["eve"])
     assert attempt.points == 0.0
 
@@ -140,9 +141,26 @@ def test_making_a_gradebook_is_one_step_and_one_that_was_broken_off_is_finished(
         assert book.assignments() == []
 
 
+def test_reading_an_empty_database_makes_no_table(server: str, tmp_path: Path) -> None:
+    url = sa.make_url(ClassFolder(tmp_path, server).db_url)
+    admin = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(sa.text("CREATE DATABASE empty"))
+    admin.dispose()
+    empty = url.set(database="empty")
+    with Book(ClassFolder(tmp_path, empty.render_as_string(hide_password=False))) as book:
+        assert book.assignments() == []
+    engine = sa.create_engine(empty)
+    assert sa.inspect(engine).get_table_names() == []
+    engine.dispose()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_connection_that_the_server_has_ended_is_opened_again(server: str, tmp_path: Path) -> None:
+    with Book(ClassFolder(tmp_path, server), writing=True) as writer:
+        writer.sync_assignment(START)
     with Book(ClassFolder(tmp_path, server)) as book:
-        book.sync_assignment(START)
+        book.assignments()
         other = sa.create_engine(ClassFolder(tmp_path, server).db_url)
         with other.begin() as connection:
             end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = 'gradebook'"

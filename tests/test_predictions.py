@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from html import unescape
 from pathlib import Path
 from statistics import mean
@@ -20,12 +21,12 @@ from torch import nn
 from autograder.authoring.build import notebook_of
 from ffnlab.checking import record
 from ffnlab.course import atlas, toy_transformer, world
-from ffnlab.course.boards import boxes
 from ffnlab.course.experiments import capstone as stored_capstone
 from ffnlab.course.experiments import collapse
 from ffnlab.course.experiments import creek as stored_creek
 from ffnlab.course.experiments import english as stored_english
-from ffnlab.course.figures import balance, experts, feed_forward, memory
+from ffnlab.course.experiments import orders as stored_orders
+from ffnlab.course.figures import balance, feed_forward
 from ffnlab.drawing import widget_output
 from ffnlab.prediction import prediction_widget
 from ffnlab.prediction.prediction import Prediction
@@ -78,7 +79,9 @@ def test_every_prediction_of_a_notebook_is_asked_once_and_in_its_order(notebook:
 
 
 def test_no_two_notebooks_ask_by_the_same_name() -> None:
-    assert len(EVERY) == len(active_course().predictions) > 60
+    assert len(EVERY) == len(active_course().predictions)
+    asked = Counter(notebook for notebook, _ in EVERY)
+    assert set(asked) == set(active_course().notebooks) and min(asked.values()) >= 3
 
 
 @pytest.mark.parametrize(("notebook", "name"), EVERY)
@@ -110,7 +113,7 @@ def test_there_is_something_to_play_with_within_150_words(notebook: str) -> None
     assert count <= FIRST_PLAY
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
+@pytest.mark.parametrize("notebook", [name for name in NOTEBOOKS if name != "11_real"])  # it is about another model
 def test_every_notebook_shows_the_block_with_its_own_part_lit(notebook: str) -> None:
     source = "\n".join(cell.source for cell in notebook_of(notebook).cells if cell.cell_type == "code")
     lit = "" if notebook.startswith("00") else notebook[:2]
@@ -138,15 +141,8 @@ def test_a_prediction_that_cannot_be_asked_is_refused(wrong: dict[str, Any], say
 def test_the_right_answers_are_what_the_figures_say() -> None:
     says = {
         "gpt3_ffn_share": (round(100 * atlas.parts(GPT3).ffn / atlas.total(GPT3)), 66),
-        "nothing_in": (feed_forward.by_hand(0, 0).title, "No neuron fires: unpleasant −1 and inviting 1"),
-        "flat_pieces": (feed_forward.folded(1, 1).title, "Unpleasant: 4 flat pieces, 1 high at the point"),
-        "tenth_of_relu": (feed_forward.bend(0.1).title, "10 % ReLU bends the line at 22 points"),
-        "neuron_fires": (memory.neuron(0).title, "Neuron 0 fires for 268 of 512 facts"),
-        "logits_that_count": (
-            experts.slopes(2, "topk_softmax").title,
-            "topk_softmax, k = 2: 2 of 8 logits get a gradient",
-        ),
-        "head_start": (balance.load("none", 3).title, "No cure: 1.0 of 8 experts do the work"),
+        "nothing_in": (feed_forward.by_hand(0, 0).title, "No neuron fires: over 1 and into 0"),
+        "flat_pieces": (f"{len(feed_forward.PIECES)}", active_course().prediction("flat_pieces").right),
         "below_one": (balance.products(6, 0.34).title, "The balance loss is 0.850, below 1"),
         "partner_changes": (balance.selection(0.1).title, "Chosen: 0 and 4, weights 0.62 and 0.38"),
     }
@@ -154,10 +150,7 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
     assert {name: value for name, (value, _) in says.items()} == {name: right for name, (_, right) in says.items()}
 
 
-def test_the_right_answers_about_boxes_and_stacks_are_what_they_are() -> None:
-    truths = [box.truth for box in boxes.boxes()]
-    assert str(truths.count("real")) == active_course().prediction("eight_boxes").right
-    assert (truths.count("sideways"), truths.count("favourite")) == (4, 1)
+def test_the_right_answers_about_stacks_are_what_they_are() -> None:
     residuals = {name: collapse.typical(name, 3) for name in ("attention", "ffn", "skip", "all")}
     assert min(residuals, key=lambda name: residuals[name]) == "ffn"  # first_to_fall
     assert collapse.lower("ffn", "attention", 3) == len(collapse.FRESH) >= 15
@@ -173,23 +166,14 @@ def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
     accuracies = {
         name: {size: 100 * mean(run["accuracy"]) for size, run in sizes.items()} for name, sizes in runs.items()
     }
-    assert (
-        active_course().prediction("without_ffn").is_right(accuracies["none"]["24"])
-        and round(accuracies["none"]["24"]) == 78
-    )
     equal_total = {name: accuracies[name]["40"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")}
     assert max(equal_total, key=lambda name: equal_total[name]) == "swiglu"  # best_at_1600
 
 
-def test_the_right_answers_about_the_creek_are_what_the_stored_runs_say() -> None:
-    right = stored_creek.stored()["right"]["relu"]
-    prediction = active_course().prediction("own_creek")
-    way, feeling = (sum(share >= 0.95 for share in right[word]) for word in ("way", "feeling"))
-    assert (
-        prediction.right == way
-        and f"It was {way} of 20" in prediction.explanation
-        and f"{feeling} of the 20" in prediction.explanation
-    )
+def test_the_right_answers_about_weights_and_orders_are_what_the_stored_runs_say() -> None:
+    found = [sum(share >= stored_creek.RULE_THRESHOLD for share in row) for row in stored_orders.shares()]
+    assert (found.count(0), found.count(8)) == (1, 1)  # one in no order, one in every
+    assert active_course().prediction("rows_alike").right == 2
 
 
 def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:
@@ -295,40 +279,40 @@ def send_guess(name: str, guess: str | float) -> None:
 
 
 def test_the_first_guess_is_kept_and_is_there_when_the_cell_runs_again(course: Path) -> None:
-    send_guess("relu_zeros", "90 %")
+    send_guess("flat_pieces", "7")
     guesses = json.loads((course / record.GUESSES).read_text(encoding="utf-8"))
-    assert guesses == {"relu_zeros": {"guess": "90 %", "right": False}}
-    assert prediction_widget._widget()("relu_zeros", active_course().prediction("relu_zeros")).guess == "90 %"
-    record.save_guess("relu_zeros", "50 %", True)
-    assert record.read_guess("relu_zeros") == "90 %"
+    assert guesses == {"flat_pieces": {"guess": "7", "right": False}}
+    assert prediction_widget._widget()("flat_pieces", active_course().prediction("flat_pieces")).guess == "7"
+    record.save_guess("flat_pieces", "4", True)
+    assert record.read_guess("flat_pieces") == "7"
 
 
 def test_what_cannot_be_a_guess_is_not_kept(course: Path) -> None:
-    send_guess("relu_zeros", "51 %")
+    send_guess("flat_pieces", "51")
     assert not (course / record.GUESSES).exists()
-    record.save_guess("relu_zeros", "an option of an earlier edition", False)
-    assert prediction_widget._widget()("relu_zeros", active_course().prediction("relu_zeros")).guess is None
+    record.save_guess("flat_pieces", "an option of an earlier edition", False)
+    assert prediction_widget._widget()("flat_pieces", active_course().prediction("flat_pieces")).guess is None
 
 
-@pytest.mark.parametrize("broken", ["{broken", "[1, 2]", '{"relu_zeros": 3}', ""])
+@pytest.mark.parametrize("broken", ["{broken", "[1, 2]", '{"flat_pieces": 3}', ""])
 def test_a_broken_file_is_as_good_as_none(course: Path, broken: str) -> None:
     (course / record.GUESSES).write_text(broken, encoding="utf-8")
-    assert record.read_guess("relu_zeros") is None
-    send_guess("relu_zeros", "50 %")
-    assert record.read_guess("relu_zeros") == "50 %"
+    assert record.read_guess("flat_pieces") is None
+    send_guess("flat_pieces", "4")
+    assert record.read_guess("flat_pieces") == "4"
 
 
 def test_outside_of_a_course_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    send_guess("relu_zeros", "50 %")
+    send_guess("flat_pieces", "4")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_progress_says_how_often_intuition_was_right(course: Path, displays: list[Any]) -> None:
     record.progress()
     assert "intuition" not in displays[-1].text
-    send_guess("relu_zeros", "50 %")
-    send_guess("plain_list", "330")
+    send_guess("flat_pieces", "4")
+    send_guess("nothing_in", "into")
     record.save_guess("a_prediction_of_an_earlier_edition", "yes", True)
     record.progress()
     assert "Your intuition was right in 1 of 2 predictions" in displays[-1].text

@@ -20,10 +20,10 @@ START = "00_start_here"
 SECRET = "5" * 64
 
 
-def prepare_alone(folder: Path) -> tuple[draws.Seeds, Path]:
+def prepare_alone(folder: Path) -> tuple[draws.SeedsByExercise, Path]:
     """As `preparation.prepare`, by the functions that it shares out."""
     seeds = draws.ensure_hidden_seeds(START, folder / draws.FILE)
-    return seeds, stored.ensure_file(folder, START, seeds)
+    return seeds, stored.ensure_class_file(folder, START, seeds)
 
 
 def start_class(folder: Path) -> Path:

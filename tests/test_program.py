@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from autograder.engine import absence, program
 from autograder.engine.names import Names, of_source
 from autograder.engine.program import Program
-from autograder.engine.released import Cell, Kind, template
-from autograder.engine.submitted import Unreadable, parse, with_pictures, without_outputs
+from autograder.engine.released_notebook import Cell, Kind, template
+from autograder.engine.submitted_notebook import Unreadable, parse, with_pictures, without_outputs
 from autograder.gradebook import sanitize
 from autograder.jail.limits import MIB, Limits
 from autograder.paths import release

@@ -159,6 +159,7 @@ ENGINE = (
 )  # fmt: skip
 
 
+@pytest.mark.reads_sources
 def test_what_runs_a_course_names_no_notebook_and_no_exercise() -> None:
     """A name of one word, such as relu, is looked for as a text of its own, as it may be a function of torch."""
     names = {*active_course().notebooks, *active_course().exercises}

@@ -30,6 +30,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from uv import find_uv_bin
 
 from autograder.authoring import build
+from ffnlab import doctor as student_doctor
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = ROOT / "course"
@@ -246,6 +247,7 @@ def within(name: str, package: str) -> bool:
     return name == package or name.startswith(f"{package}.")
 
 
+@pytest.mark.reads_sources
 def test_what_students_get_imports_nothing_of_the_autograder() -> None:
     """The package is in the contracts below; this is about what lies beside it."""
     for file in sorted(COURSE.glob("*.py")):
@@ -253,10 +255,35 @@ def test_what_students_get_imports_nothing_of_the_autograder() -> None:
         assert not wrong, f"{file.relative_to(ROOT)} imports {wrong}"
 
 
+@pytest.mark.reads_sources
 def test_no_room_imports_from_one_above_it() -> None:
     """The contracts stand in pyproject.toml; a room that none of them has is told too."""
     process = run(Path(sys.executable).with_name("lint-imports"), "--no-cache")
     assert process.returncode == 0, process.stdout
+
+
+PRINTS = re.compile(r"\bprint\(|\btyper\.echo\(|\bsys\.std(?:out|err)\.write\(")
+
+
+@pytest.mark.reads_sources
+def test_the_command_line_says_who_else_prints() -> None:
+    """Its first lines name each module that prints, and a reader who looks for a text finds it there."""
+    package = ROOT / "autograder"
+    code = {path.relative_to(package).as_posix(): _without_texts(path) for path in package.rglob("*.py")}
+    printing = {name for name, text in code.items() if PRINTS.search(text) and not name.startswith(("cli/", "keys/"))}
+    first_lines = ast.get_docstring(ast.parse((package / "cli" / "__init__.py").read_text(encoding="utf-8"))) or ""
+    told = set(re.findall(r"`([\w/]+(?:\.py|/))`", first_lines))
+    assert {name for name in printing if not name.startswith(tuple(told))} == set()
+    assert {name for name in told if not any(module.startswith(name) for module in printing)} == set()
+
+
+def _without_texts(path: Path) -> str:
+    """A module's code without texts, some of which are code that is run elsewhere."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return ast.unparse(tree)
 
 
 def _rooms(package: Path) -> set[str]:
@@ -291,6 +318,7 @@ def test_the_jail_may_import_nothing_of_the_autograder() -> None:
     assert set(jail["forbidden_modules"]) == {f"autograder.{name}" for name in modules - allowed}
 
 
+@pytest.mark.reads_sources
 def test_the_name_of_a_class_is_defined_once() -> None:
     places_by_class: dict[str, list[str]] = {}
     for folder in ("autograder", "course", "tests"):
@@ -307,7 +335,7 @@ from autograder import cli
 from autograder.grading import grade_class
 from autograder.gradebook import gradebook
 from autograder.class_folder import log
-from autograder.reports import terminal
+from autograder.reports import class_table
 from autograder.engine import forkserver, pool
 found = {"torch", "numpy"} & set(sys.modules)
 assert not found, found
@@ -330,6 +358,7 @@ def test_start_uses_the_standard_library_only() -> None:
     assert {name.split(".")[0] for name in names} - {"bring", "installer"} <= sys.stdlib_module_names
 
 
+@pytest.mark.reads_sources
 @pytest.mark.parametrize("folder", [COURSE / "ffnlab", ROOT / "autograder"], ids=lambda folder: folder.name)
 def test_what_a_package_imports_it_declares(folder: Path) -> None:
     declared = set(requirements(COURSE))
@@ -388,6 +417,20 @@ def test_the_doctor_can_be_asked_before_anything_is_installed() -> None:
     bare = run(sys.executable, "-S", "-m", "ffnlab.doctor", cwd=COURSE)
     assert "[FAIL] torch is missing" in bare.stdout
     assert "Traceback" not in bare.stdout
+
+
+def test_a_brief_doctor_gives_one_line_to_all_that_is_well_and_each_failure_its_own(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(COURSE / "00_start_here")
+    assert student_doctor.doctor(brief=True)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"\[OK\]   all \d+ checks passed: doctor\(\) lists them", line)
+    monkeypatch.chdir(tmp_path)  # no folder of a course
+    assert not student_doctor.doctor(brief=True)
+    failure, fix, rest = capsys.readouterr().out.splitlines()
+    assert failure.startswith("[FAIL] this folder is not in the course") and fix.startswith("       ")
+    assert rest.startswith("[OK]") and "all" not in rest.split()[1]
 
 
 # The Makefile
@@ -593,7 +636,7 @@ def test_a_notebook_works_where_only_the_course_is_installed(tmp_path: Path, mon
     assert execution.returncode == 0, execution.stdout[-3000:]
     answered_notebook = json.loads(notebook.read_text(encoding="utf-8"))
     assert "ffn_forward: earned" in json.dumps(cell(answered_notebook, "check-ffn_forward")["outputs"])
-    assert "ffn_trace: not attempted" in json.dumps(cell(answered_notebook, "check-ffn_trace")["outputs"])
+    assert "ffn_backward: not attempted" in json.dumps(cell(answered_notebook, "check-ffn_backward")["outputs"])
 
 
 def cell(notebook: dict[str, Any], grade_id: str) -> dict[str, Any]:

@@ -84,8 +84,6 @@ def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Bu
         "by-hand",
         "fold",
         "trace",
-        "wider",
-        "flatten",
     ]
     names = {path.relative_to(target).as_posix() for path in html_files(target)}
     documents = {f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")}
@@ -113,7 +111,7 @@ def test_a_link_to_any_page_shows_a_picture_a_title_and_words(site: Path) -> Non
         assert (path.parent / meta["og:image"]).resolve() == site / "_static" / "preview.png"
         assert "og:url" not in meta and 'rel="canonical"' not in path.read_text(encoding="utf-8")
     assert properties(site / "index.html")["og:title"] == stills.PROMISE
-    assert properties(site / "course" / "02_feed_forward.html")["og:title"].startswith("02 · The FFN")
+    assert properties(site / "course" / "02_feed_forward.html")["og:title"].startswith("02 · Light a lamp")
     picture = Image.open(site / "_static" / "preview.png")
     meta = properties(site / "index.html")
     assert picture.size == (int(meta["og:image:width"]), int(meta["og:image:height"]))
@@ -135,7 +133,7 @@ def test_where_its_address_is_known_the_site_says_it(
 
 
 def test_the_site_is_small(built: tuple[Path, make.BuiltSite], work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same files have the same size everywhere. The whole course has 11 notebooks in 12 MB."""
+    """The same files have the same size everywhere. The whole course has 12 notebooks in 12 MB."""
     target, known = built
     assert known.size < 3_200_000
     for notebook in known.notebooks:
@@ -280,6 +278,8 @@ def test_a_figure_is_moved_and_its_picture_and_sentence_change(
         if control.evaluate("one => one.tagName") == "SELECT":
             last = control.locator("option").count() - 1
             control.select_option(index=0 if control.input_value() == str(last) else last)
+        elif control.get_attribute("type") == "checkbox":
+            control.set_checked(not control.is_checked())
         else:
             control.press("ArrowRight" if control.input_value() != control.get_attribute("max") else "ArrowLeft")
         page.wait_for_function(
@@ -317,6 +317,7 @@ def test_a_finger_on_a_handle_moves_it_and_does_not_scroll_the_picture(address: 
     page = context.new_page()
     page.goto(f"{address}/course/02_feed_forward.html")
     figure = page.locator(".ffn-figure").first
+    figure.scroll_into_view_if_needed()
     figure.locator("xpath=self::*[@data-ready]").wait_for()
     knob = figure.get_by_role("slider", name=re.compile("cold")).last
     knob.scroll_into_view_if_needed()
@@ -351,7 +352,7 @@ def test_a_prediction_is_answered_with_a_click_and_remembered(address: str, chro
     assert tuple(answers.all_inner_texts()) == active_course().prediction(OPTIONS).options
     assert "You said" not in place.inner_text() and last_words(OPTIONS) not in place.inner_text()
     answers.first.click()
-    message = "You said “0 and 0”; it is “more inviting than unpleasant”."
+    message = "You said “nothing, 0 and 0”; it is “over”."
     place.get_by_text(message).wait_for()
     assert last_words(OPTIONS) in place.inner_text()
     if AXE.is_file():
@@ -403,11 +404,10 @@ def test_a_prediction_is_asked_where_nothing_is_kept_or_something_else(store: st
     page.add_init_script(store)
     page.goto(f"{address}/course/02_feed_forward.html")
     place = page.locator(f".ffn-predict[data-name={OPTIONS}]")
-    place.get_by_role("button", name="more inviting").click()
-    place.get_by_text("You said “more inviting than unpleasant”, and so it is.").wait_for()
-    assert not [
-        stack for stack in trouble if "site.js" in stack or "prediction_widget.js" in stack
-    ]  # the theme's own scripts do fail
+    place.get_by_role("button", name="over").click()
+    place.get_by_text("You said “over”, and so it is.").wait_for()
+    # The theme's own scripts do fail.
+    assert not [stack for stack in trouble if "site.js" in stack or "prediction_widget.js" in stack]
     page.close()
 
 
@@ -417,7 +417,7 @@ def test_a_picture_can_be_read_on_a_phone_and_scrolls_in_its_own_box(width: int,
     page = chromium.new_page(viewport={"width": width, "height": 900})
     page.set_default_timeout(10_000)
     page.goto(f"{address}/course/02_feed_forward.html")
-    figure = page.locator(".ffn-figure[data-frames$='/wider.json.gz']")
+    figure = page.locator(".ffn-figure[data-frames$='/trace.json.gz']")
     figure.scroll_into_view_if_needed()
     figure.locator("xpath=self::*[@data-ready]").wait_for()
     box = figure.locator(".ffn-picture")
@@ -440,7 +440,7 @@ def test_a_picture_can_be_read_on_a_phone_and_scrolls_in_its_own_box(width: int,
         polling=100,
     )
     before = box.evaluate("box => [box.scrollLeft, box.querySelector('figcaption').innerText]")
-    figure.get_by_label("activation", exact=True).select_option(index=1)
+    figure.get_by_label("activation", exact=True).select_option(index=0)
     page.wait_for_function(
         "([box, before]) => box.querySelector('figcaption').innerText !== before", arg=[box.element_handle(), before[1]]
     )
@@ -544,8 +544,8 @@ def test_a_page_that_is_too_heavy_ends_the_build_and_names_the_figure(
     built: tuple[Path, make.BuiltSite], work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, known = built
-    monkeypatch.setattr(make, "MAX_PAGE_BYTES", known.wires["02_feed_forward"] - 1)
-    with pytest.raises(UserError, match="its heaviest figure is trace"):
+    monkeypatch.setattr(make, "MAX_PAGE_BYTES", known.wires["00_start_here"] - 1)
+    with pytest.raises(UserError, match="its heaviest figure is added"):
         make.build(target, work, SUBSET)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import needs_chromium
-from lab import browser
+from lab import browser, taken_picture
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
@@ -21,7 +21,7 @@ from ffnlab.prediction import prediction_widget
 from ffnlab.registry import active_course
 
 NAMES = list(active_course().predictions)
-OF_WORDS, OF_A_NUMBER = "relu_zeros", "without_ffn"
+OF_WORDS, OF_A_NUMBER = "flat_pieces", "rows_alike"
 SCRIPT = Path(prediction_widget.__file__).with_name("prediction_widget.js").as_posix()
 
 
@@ -48,32 +48,32 @@ def arrive(name: str, guess: str | float, **state: int) -> Any:
 
 
 def test_what_is_said_with_a_guess_is_kept_beside_it_and_is_there_when_the_cell_runs_again(course: Path) -> None:
-    arrive("relu_zeros", "50 %", sure=3)
-    arrive("plain_list", "330", sure=0)
+    arrive("flat_pieces", "4", sure=3)
+    arrive("nothing_in", "into", sure=0)
     assert read_guesses(course) == {
-        "relu_zeros": {"guess": "50 %", "right": True, "sure": 3},
-        "plain_list": {"guess": "330", "right": False},
+        "flat_pieces": {"guess": "4", "right": True, "sure": 3},
+        "nothing_in": {"guess": "into", "right": False},
     }
-    again = prediction_widget._widget()("relu_zeros", active_course().prediction("relu_zeros"))
-    assert (again.guess, again.sure) == ("50 %", 3)
-    record.save_guess("relu_zeros", "90 %", False, 1)
-    assert record.read_sure("relu_zeros") == 3, "the first guess is the one that counts"
-    assert record.read_sure("plain_list") == record.read_sure("nothing_in") == 0
+    again = prediction_widget._widget()("flat_pieces", active_course().prediction("flat_pieces"))
+    assert (again.guess, again.sure) == ("4", 3)
+    record.save_guess("flat_pieces", "7", False, 1)
+    assert record.read_sure("flat_pieces") == 3, "the first guess is the one that counts"
+    assert record.read_sure("nothing_in") == record.read_sure("rows_alike") == 0
 
 
 @pytest.mark.parametrize("sure", [None, "certain", True, 0, 4, -1, [1], 1.5, "no entry"])
 def test_records_without_it_or_with_something_else_are_read(sure: Any, course: Path) -> None:
-    entry = {"guess": "50 %", "right": True} | ({} if sure == "no entry" else {"sure": sure})
-    (course / record.GUESSES).write_text(json.dumps({"relu_zeros": entry}), encoding="utf-8")
-    assert record.read_guess("relu_zeros") == "50 %" and record.read_sure("relu_zeros") == 0
+    entry = {"guess": "4", "right": True} | ({} if sure == "no entry" else {"sure": sure})
+    (course / record.GUESSES).write_text(json.dumps({"flat_pieces": entry}), encoding="utf-8")
+    assert record.read_guess("flat_pieces") == "4" and record.read_sure("flat_pieces") == 0
     assert record.count_right_guesses() == (1, 1) and record.count_by_sureness() == [(0, 0)] * 3
-    assert prediction_widget._widget()("relu_zeros", active_course().prediction("relu_zeros")).sure == 0
+    assert prediction_widget._widget()("flat_pieces", active_course().prediction("flat_pieces")).sure == 0
 
 
 @pytest.mark.parametrize("sure", [-1, 4, 100])
 def test_a_step_that_there_is_not_is_not_kept(sure: int, course: Path) -> None:
-    record.save_guess("relu_zeros", "50 %", True, sure)
-    assert read_guesses(course) == {"relu_zeros": {"guess": "50 %", "right": True}}
+    record.save_guess("flat_pieces", "4", True, sure)
+    assert read_guesses(course) == {"flat_pieces": {"guess": "4", "right": True}}
 
 
 @pytest.mark.parametrize("variable", [("FFNLAB_STRICT", "1"), ("NBGRADER_EXECUTION", "autograde")], ids=lambda v: v[0])
@@ -81,8 +81,8 @@ def test_where_a_notebook_is_tested_or_graded_nothing_is_written(
     variable: tuple[str, str], course: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(*variable)
-    arrive("relu_zeros", "50 %", sure=3)
-    assert not (course / record.GUESSES).exists() and record.read_guess("relu_zeros") is None
+    arrive("flat_pieces", "4", sure=3)
+    assert not (course / record.GUESSES).exists() and record.read_guess("flat_pieces") is None
 
 
 # The picture
@@ -174,8 +174,8 @@ def read_messages(page: Page) -> Any:
 @needs_chromium
 def test_without_it_a_guess_is_one_click_and_one_key_as_before(chromium: Browser) -> None:
     page = open_page(chromium)
-    page.get_by_role("button", name="50 %").click()
-    assert read_messages(page) == [{"guess": "50 %", "sure": 0}]
+    page.get_by_role("button", name="4").click()
+    assert read_messages(page) == [{"guess": "4", "sure": 0}]
     assert "How sure" not in page.inner_text("body")
     page.close()
     page = open_page(chromium)
@@ -192,8 +192,8 @@ def test_with_it_a_guess_is_one_click_more(number: int, chromium: Browser) -> No
     step = page.get_by_role("button", name=SURE[number])
     step.click()
     assert read_messages(page) == [] and step.get_attribute("aria-pressed") == "true"
-    page.get_by_role("button", name="50 %").click()
-    assert read_messages(page) == [{"guess": "50 %", "sure": number + 1}]
+    page.get_by_role("button", name="4").click()
+    assert read_messages(page) == [{"guess": "4", "sure": number + 1}]
     assert f"How sure you were: {SURE[number]}." in page.inner_text(".said")
     assert not step.is_visible(), "afterwards nobody is asked how sure they were"
     page.close()
@@ -205,8 +205,8 @@ def test_what_was_said_can_be_changed_and_taken_back_before_the_guess(chromium: 
     for words in ("certain", "just a hunch", "just a hunch"):
         page.get_by_role("button", name=words).click()
     assert page.locator('[aria-pressed="true"]').count() == 0
-    page.get_by_role("button", name="50 %").click()
-    assert read_messages(page) == [{"guess": "50 %", "sure": 0}]
+    page.get_by_role("button", name="4").click()
+    assert read_messages(page) == [{"guess": "4", "sure": 0}]
     page.close()
 
 
@@ -227,7 +227,7 @@ def test_it_is_said_with_the_keyboard_alone_and_of_a_number_too(chromium: Browse
 
 @needs_chromium
 def test_a_kept_guess_says_how_sure_one_was(chromium: Browser) -> None:
-    page = open_page(chromium, guess="50 %", sure=3)
+    page = open_page(chromium, guess="4", sure=3)
     assert page.inner_text(".said").endswith("How sure you were: certain.")
     page.close()
 
@@ -248,7 +248,7 @@ def test_it_is_readable_in_the_dark_and_on_a_phone(width: int, light: bool, chro
         button = page.get_by_role("button", name=words)
         box = button.bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] >= 20
-        picture = Image.open(io.BytesIO(button.screenshot())).convert("RGB")
+        picture = Image.open(io.BytesIO(taken_picture(button))).convert("RGB")
         levels = sorted(_brightness(colour) for _, colour in picture.getcolors(2**20) or [])
         assert (levels[-1] + 0.05) / (levels[0] + 0.05) > 4.5, "words against their ground"
     page.close()
