@@ -11,7 +11,7 @@ import ffnlab
 from autograder.authoring.stills import PREVIEW_SIZE, PROMISE
 from ffnlab import palette
 
-ABOUT = "The Transformer's feed-forward network in eleven notebooks: figures that move, and exercises whose check names the mistake."
+ABOUT = "The Transformer's feed-forward network in twelve notebooks: figures that move, and exercises whose check names the mistake."
 FFNLAB = Path(ffnlab.__file__).parent
 
 project = html_title = "Feed forward"
@@ -39,9 +39,8 @@ html_css_files = ["figure_widget.css", "dark.css", "site.css"]
 html_js_files = [("site.js", {"type": "module"})]
 html_math_renderer = "mathml"
 COLOURS = palette.sheet(paper=".ffn-picture svg, .ffn-predict")
-html_context = {
-    "made_by": [COLOURS, Path(__file__).read_text(encoding="utf-8")]
-}  # where it changes, all pages are made anew
+# Where it changes, all pages are made anew.
+html_context = {"made_by": [COLOURS, Path(__file__).read_text(encoding="utf-8")]}
 html_copy_source = html_show_sphinx = html_show_copyright = html_use_index = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"

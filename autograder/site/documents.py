@@ -23,6 +23,10 @@ FOR_WHOM = (
     "Twenty minutes, for everybody who has met attention once. This model was trained so that it can be opened. "
     "The first page also shows its twin, which was not."
 )
+ENDS_IN = (
+    "The last notebook opens a published model that is in use everywhere. Your own functions compute its six blocks, and you look for the neuron that "
+    "hears *not*."
+)
 NOT_FOUND_PAGE = """---
 orphan: true
 ---
@@ -118,10 +122,12 @@ def _front(readme: str, notebooks: Sequence[Path]) -> str:
         _tree("Instructors", ["instructor", *(f"docs/{name}" for name in DOCS)]),
         _tree("Authors", ["author", "CONTRIBUTING", *(f"docs/{name}" for name in FOR_AUTHORS)]),
     ]
+    ends_in = f"{ENDS_IN}\n\n" if any(path.stem == "11_real" for path in notebooks) else ""
     return (
         f"# {PROMISE}\n\n{INVITATION}\n\n~~~~~{{raw}} html\n{boards.html(creek.switch())}\n~~~~~\n\n"
         f'<p class="ffn-enter"><a class="ffn-start" href="course/{notebooks[0].stem}.html">Start</a> <span>{FOR_WHOM}</span></p>\n\n'
         f'<ol class="ffn-cards">{cards}</ol>\n\n'
+        f"{ends_in}"
         "These pages are for reading and playing. To write code and have it checked, [open the course on your machine](student.md).\n\n"
         f"## You teach?\n\n{words}\n\n[For instructors](instructor.md)\n\n" + "\n\n".join(trees) + "\n"
     )

@@ -15,6 +15,7 @@ import nbformat
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
 from autograder.authoring import build
+from autograder.authoring.markers import without_label
 from autograder.errors import UserError
 from autograder.site.running import (
     BOARD,
@@ -81,7 +82,7 @@ def _cells(assignment: str, cell: Any, exercises: dict[str, Exercise], execution
     elif name in exercises:
         yield _code(cell.source, [], "exercise")
         yield _html(_below(exercises[name]))
-    elif kinds & {FIGURE, BOARD, PREDICTION} or cell.source.startswith("veil("):
+    elif kinds & {FIGURE, BOARD, PREDICTION} or without_label(cell.source).startswith("veil("):
         if kinds & {FIGURE, BOARD}:
             yield _code(cell.source, [], "hide-input")
         for output in execution.outputs[name]:
