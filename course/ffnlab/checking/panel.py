@@ -113,6 +113,13 @@ def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> 
     return Panel(box(outcome, escape(title), f'<div style="margin-top:.2em">{_text(body)}</div>'), f"{title}\n  {body}")
 
 
+def with_listing(title: str, body: str, listing: str) -> Panel:
+    """A panel with a title, one paragraph, and a text to copy; one click selects all of it."""
+    style = "margin:.5em 0 0;padding:.6em;max-height:24em;overflow:auto;white-space:pre-wrap;user-select:all;background:rgba(0,0,0,.05);color:inherit"
+    parts = f'<div style="margin-top:.2em">{_text(body)}</div><pre style="{style}">{escape(listing)}</pre>'
+    return Panel(box(Outcome.NOT_ATTEMPTED, escape(title), parts), f"{title}\n  {body}\n\n{listing}")
+
+
 def _reasons_text(verdict: Verdict) -> list[str]:
     """The cause comes first where it is known, then where to look, then what was seen."""
     lines = [f"  {_cause_title(verdict)}. {_cause(verdict)}"] if verdict.cause else []
