@@ -26,6 +26,7 @@ from ffnlab.boards import Board
 from ffnlab.checking import reference_files
 from ffnlab.course.boards.catalogue import BOARDS
 from ffnlab.course.figures import anatomy
+from ffnlab.course.language_models import USUAL, language_models
 from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.observation.exercise import Exercise
 from ffnlab.registry import Course, active_course
@@ -421,6 +422,21 @@ def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_pa
     assert {"start.py", "pyproject.toml", "00_start_here/00_start_here.ipynb"} <= names
     assert "ffnlab/course/answers/02_feed_forward.safetensors" in names
     assert not any("__pycache__" in name or ".progress" in name or "egg-info" in name for name in names)
+
+
+def test_what_a_class_says_on_language_models_is_in_its_handout_and_shown_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build.handout(tmp_path / "a.zip", language_models="**Ask nobody** before Friday.\n")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        archive.extractall(tmp_path)
+    (course,) = tmp_path.glob("course-*")
+    assert "language_models.md" in (course / "AGENTS.md").read_text(encoding="utf-8")
+    assert not any(name.endswith("language_models.md") for name in inside(build.handout(tmp_path / "b.zip")))
+    monkeypatch.chdir(course / "00_start_here")
+    assert language_models().data == "**Ask nobody** before Friday."
+    (course / build.LANGUAGE_MODELS).unlink()
+    assert language_models().data == USUAL
 
 
 def test_an_unknown_notebook_is_one_clear_line() -> None:

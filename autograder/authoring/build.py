@@ -270,14 +270,15 @@ def _plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
+LANGUAGE_MODELS = "language_models.md"  # in the course's folder: what the class says on them
 EXCLUSIONS = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist", "real_model"}
 
 
-def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
+def handout(target: Path, notebooks: Sequence[str] = (), language_models: str = "") -> Path:
     """A zip of course/ without what installing and working leave behind; the same bytes from the same files.
 
-    notebooks: only these; empty for all. It unpacks into a folder whose name tells this edition from others, so that no edition is unpacked over a
-    student's work in an earlier one.
+    notebooks: only these; empty for all. language_models: what the class says on them, in the place of the course's paragraph.
+    It unpacks into a folder whose name tells this edition from others, so that no edition is unpacked over a student's work in an earlier one.
     """
     folder = root() / "course"
     others = set(active_course().notebooks) - set(notebooks) if notebooks else set()
@@ -287,6 +288,8 @@ def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
         if path.is_file()
         and not any(_is_excluded(part) or part.partition(".")[0] in others for part in path.relative_to(folder).parts)
     }
+    if language_models:
+        files[Path(LANGUAGE_MODELS)] = language_models.strip().encode() + b"\n"
     edition = hashlib.sha256(b"".join(name.as_posix().encode() + data for name, data in files.items())).hexdigest()[:6]
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -303,5 +306,5 @@ def _is_excluded(part: str) -> bool:
         part in EXCLUSIONS
         or part.startswith((".progress", ".predictions", ".boards", "my_transformer."))
         or part.endswith((".egg-info", "_cache", ".draft"))
-        or re.search(r"\.before(-\d+)?\.ipynb$", part) is not None
+        or re.search(r"\.before(-\d+)?\.ipynb$|^report_\w+\.md$", part) is not None
     )

@@ -320,7 +320,7 @@ def handout(
     class_folder = class_of(grading, None)
     check_outputs({"the zip file": target}, class_folder)
     policy = Policy.of(class_folder)
-    builder.handout(target, policy.notebooks)
+    builder.handout(target, policy.notebooks, policy.language_models)
     typer.echo(f"{shorten_path(target)}, {target.stat().st_size / 2**20:.1f} MiB:")
     for name in policy.notebooks:
         typer.echo(f"  {name:<18}{policy.maximum(name):>4g} points in this class")
