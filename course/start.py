@@ -56,6 +56,8 @@ def main() -> int:
 
             return bring(COURSE, options.bring.expanduser().absolute())
         python, is_new = set_up(options)
+        if options.wheelhouse:
+            return fill_wheelhouse(python, options)
         if options.check or options.set_up:
             if is_new:
                 subprocess.call([python, "-c", WARM_UP], cwd=COURSE, env=keeping_bytecode())
@@ -89,6 +91,12 @@ def arguments() -> argparse.Namespace:
         help=f"take PyTorch from this package index; on Linux the default is {PYTORCH_FOR_CPU}, without graphics cards; "
         "`pypi` means the usual index",
     )
+    parser.add_argument(
+        "--offline",
+        type=Path,
+        metavar="FOLDER",
+        help="install from this folder alone, without network: `--wheelhouse FOLDER` fills it on a computer of the same kind",
+    )
     parser.add_argument("--package", default="", metavar="FOLDER[EXTRA]", help="install this package too")
     parser.add_argument(
         "--constraints",
@@ -100,6 +108,12 @@ def arguments() -> argparse.Namespace:
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--check", action="store_true", help="only set up, and say whether everything works")
     only.add_argument("--set-up", action="store_true", help="only set up")
+    only.add_argument(
+        "--wheelhouse",
+        type=Path,
+        metavar="FOLDER",
+        help="only set up, and download into this folder all that `--offline FOLDER` needs on a computer without network",
+    )
     only.add_argument(
         "--bring",
         type=Path,
@@ -212,6 +226,12 @@ def set_up(options: argparse.Namespace) -> tuple[str, bool]:
     look_beside("pyproject.toml", "constraints.txt", "ffnlab", "installer.py")
     from installer import NotInstalled, Order, install  # beside this file
 
+    if options.offline:
+        options.offline = options.offline.expanduser().absolute()
+        if not any(options.offline.glob("*.whl")):
+            raise CannotStart(
+                f"{options.offline} holds no packages: no file ends in .whl. `--wheelhouse FOLDER` fills a folder."
+            )
     if not options.constraints.exists():
         raise CannotStart(f"there is no file {options.constraints}, which --constraints names.")
     environment, reason = (options.venv.expanduser().absolute(), "") if options.venv else environment_folder()
@@ -231,14 +251,43 @@ def set_up(options: argparse.Namespace) -> tuple[str, bool]:
     if not runs(python, "import pip" if with_pip else ""):
         make_environment(environment, reason, with_pip)
     packages = [str(COURSE), *([options.package] if options.package else [])]
-    index = options.torch_index or (PYTORCH_FOR_CPU if sys.platform == "linux" else "pypi")
+    order = Order(python, environment, packages, options.constraints, torch_index(options), bool(options.torch_index))
     try:
-        install(Order(python, environment, packages, options.constraints, index, options.torch_index is not None))
+        install(order._replace(torch_index="pypi", wheelhouse=options.offline) if options.offline else order)
     except NotInstalled as failure:
         raise CannotStart(str(failure)) from None
     write_settings(environment)
     done.write_text(fingerprint(), encoding="utf-8")
     return python, True
+
+
+def torch_index(options: argparse.Namespace) -> str:
+    """Where PyTorch comes from."""
+    return options.torch_index or (PYTORCH_FOR_CPU if sys.platform == "linux" else "pypi")
+
+
+def fill_wheelhouse(python: str, options: argparse.Namespace) -> int:
+    """Download what the environment holds for computers without network. Returns the exit status.
+
+    Raises:
+        CannotStart: something can't be downloaded or written.
+    """
+    from installer import NotInstalled, Order, fill  # beside this file
+
+    folder = options.wheelhouse.expanduser().absolute()
+    environment = Path(python).parents[1]
+    order = Order(python, environment, [], options.constraints, torch_index(options), bool(options.torch_index))
+    try:
+        wheels = fill(order, folder)
+    except (NotInstalled, OSError) as failure:
+        raise CannotStart(str(failure)) from None
+    size = sum(wheel.stat().st_size for wheel in wheels) / 1e6
+    print(
+        f"{folder} holds {len(wheels)} packages, {size:.0f} MB. Carry it with the course to a computer with the same system and "
+        f"Python {sys.version_info[0]}.{sys.version_info[1]}, and run `python start.py --offline FOLDER` there.",
+        flush=True,
+    )
+    return 0
 
 
 def write_settings(environment: Path) -> None:
