@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ffnlab.prediction.prediction_widget import predict
 
 __all__ = ["check", "hint", "machine", "play", "predict", "progress", "quiz", "report", "veil"]
-__version__ = "0.2.0"
+__version__ = "1.0.0"  # of the whole project: both packages, the site and `make release` read it here
 
 MODULES = {
     "check": "checking.checks",
