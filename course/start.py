@@ -26,7 +26,6 @@ if sys.version_info < OLDEST:  # stands before all that an older Python can't re
     sys.exit(2)
 
 COURSE = Path(__file__).resolve().parent
-FIRST_NOTEBOOK = "00_start_here/00_start_here.ipynb"
 PYTORCH_FOR_CPU = (
     "https://download.pytorch.org/whl/cpu"  # Linux: the package index's own build brings 2.5 GB for graphics cards
 )
@@ -36,7 +35,13 @@ QUIET = {  # JupyterLab asks nobody about its news, which would hide a corner of
 # For Jupyter's server: ffnlab/untrusted_notebooks.py.
 EXTENSIONS = {"ServerApp": {"jpserver_extensions": {"ffnlab.untrusted_notebooks": True}}}
 # The first cell's imports: they leave bytecode and matplotlib's list of fonts behind, and PyTorch's files in memory.
-WARM_UP = "import torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp, ffnlab.course.figures.start_here"
+WARM_UP = """import importlib.util, torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp
+if importlib.util.find_spec("ffnlab.course"):
+    import ffnlab.course.figures.start_here"""
+COURSE_VARIABLE, ACTIVATION = (
+    "FFNLAB_COURSE",
+    "COURSE = activate(Course(",
+)  # how a package in this folder says that it is the course
 
 
 class CannotStart(Exception):
@@ -49,6 +54,8 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # not every terminal knows Unicode
     options = arguments()
+    if package := own_package():
+        os.environ.setdefault(COURSE_VARIABLE, package)
     try:
         if options.bring:
             look_beside("bring.py")
@@ -121,6 +128,20 @@ def arguments() -> argparse.Namespace:
         help="only copy your answers from the folder of an earlier edition; nothing is lost in either folder",
     )
     return parser.parse_args()
+
+
+def own_package() -> str:
+    """The package of the course, where it is another one than that of `ffnlab`."""
+    for init in sorted(COURSE.glob("*/__init__.py")):
+        if any(line.startswith(ACTIVATION) for line in init.read_text(encoding="utf-8").splitlines()):
+            return init.parent.name
+    return ""
+
+
+def first_notebook() -> str:
+    """Where the first notebook is, below this folder; empty where there is none."""
+    notebooks = sorted(path for path in COURSE.glob("[0-9]*/*.ipynb") if path.stem == path.parent.name)
+    return notebooks[0].relative_to(COURSE).as_posix() if notebooks else ""
 
 
 # What can't work, said before anything is made.
@@ -354,7 +375,7 @@ def open_lab(python: str, port: int | None, no_browser: bool) -> int:
     """Open JupyterLab on the course's folder. Returns its exit status when it is closed."""
     # -P: of a file beside the notebooks that is called as a module of Python's is, nothing runs
     command = [python, "-P", "-m", "jupyterlab", f"--ServerApp.root_dir={COURSE}"]
-    command += [f"--LabApp.default_url=/lab/tree/{FIRST_NOTEBOOK}", "--log-level=WARN"]
+    command += [f"--LabApp.default_url=/lab/tree/{first_notebook()}", "--log-level=WARN"]
     if port is not None:
         command.append(f"--ServerApp.port={port}")
     if no_browser:

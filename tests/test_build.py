@@ -20,6 +20,7 @@ from conftest import often
 
 from autograder import keys, outline, paths, source_hash
 from autograder.authoring import build, frames, minutes, size, stills
+from autograder.authoring.handout import handout
 from autograder.errors import UserError
 from ffnlab import boards
 from ffnlab.boards import Board
@@ -371,8 +372,8 @@ def inside(handout: Path) -> list[str]:
 
 def test_a_handout_of_some_notebooks_holds_no_other_and_unpacks_beside_the_whole_one(tmp_path: Path) -> None:
     some, whole = (
-        build.handout(tmp_path / "some.zip", ["00_start_here", "02_feed_forward"]),
-        build.handout(tmp_path / "a.zip"),
+        handout(tmp_path / "some.zip", ["00_start_here", "02_feed_forward"]),
+        handout(tmp_path / "a.zip"),
     )
     assert {name.split("/")[0] for name in inside(some) if name[:2].isdecimal()} == {"00_start_here", "02_feed_forward"}
     assert not any("03_activations" in name for name in inside(some)) and "ffnlab/course/boards/wire.py" in inside(some)
@@ -416,7 +417,7 @@ def test_a_marker_that_means_nothing_is_one_clear_line(
 
 
 def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_path: Path) -> None:
-    first, second = (build.handout(tmp_path / f"{n}.zip") for n in "ab")
+    first, second = (handout(tmp_path / f"{n}.zip") for n in "ab")
     assert first.read_bytes() == second.read_bytes()
     names = set(inside(first))
     assert {"start.py", "pyproject.toml", "00_start_here/00_start_here.ipynb"} <= names

@@ -24,7 +24,7 @@ import torch
 from conftest import ROOT
 from torch import nn
 
-from autograder.authoring import build
+from autograder.authoring import handout
 from ffnlab.course import real_file, real_model
 from ffnlab.course.real_file import MODEL, WORDS
 
@@ -251,7 +251,7 @@ def test_where_the_file_is_not_the_line_says_how_to_fetch_it(
 
 
 def test_a_handout_holds_no_model() -> None:
-    assert build._is_excluded(real_file.FOLDER) and not build._is_excluded("real_model.py")
+    assert handout._is_excluded(real_file.FOLDER) and not handout._is_excluded("real_model.py")
 
 
 # The file

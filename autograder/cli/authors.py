@@ -62,8 +62,10 @@ def build(
 def _find_boxes(assignment: str) -> None:
     """Find the closed boxes of a notebook's exercises again where their keys have changed, for they are in its boards."""
     from autograder.authoring import find_boxes
-    from ffnlab.registry import active_course
+    from ffnlab.registry import DEFAULT, active_course
 
+    if active_course().package != DEFAULT:  # the board is the first course's
+        return
     if {exercise.name for exercise in active_course().exercises_of(assignment)} & find_boxes.RIGHT_LINES.keys():
         find_boxes.write(typer.echo)
 
@@ -314,13 +316,13 @@ def handout(
     grading: ClassFolderOption = None,
 ) -> None:
     """Zip course/ for students, with the notebooks that course.toml names, or with all."""
-    from autograder.authoring import build as builder
+    from autograder.authoring import handout as handouts
     from autograder.gradebook.policy import Policy
 
     class_folder = class_of(grading, None)
     check_outputs({"the zip file": target}, class_folder)
     policy = Policy.of(class_folder)
-    builder.handout(target, policy.notebooks, policy.language_models)
+    handouts.handout(target, policy.notebooks, language_models=policy.language_models)
     typer.echo(f"{shorten_path(target)}, {target.stat().st_size / 2**20:.1f} MiB:")
     for name in policy.notebooks:
         typer.echo(f"  {name:<18}{policy.maximum(name):>4g} points in this class")
