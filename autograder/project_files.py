@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 INSTALLED = HERE / "project"
 CLASS_FILES = (
     "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "constraints.txt", "nbgrader_config.py", "docs/*.*",
-    "course/README.md", "course/bring.py", "course/constraints.txt", "course/installer.py", "course/pyproject.toml", "course/start.py",
+    "course/AGENTS.md", "course/README.md", "course/bring.py", "course/constraints.txt", "course/installer.py", "course/pyproject.toml", "course/start.py",
     "course/[0-9]*/*.ipynb", "solutions/*.py", "solutions/[0-9]*/*.ipynb",
 )  # fmt: skip
 TEMPLATE = "tests/tiny_course"

@@ -20,7 +20,7 @@ from conftest import often
 
 from autograder import keys, outline, paths, source_hash
 from autograder.authoring import build, frames, minutes, size, stills
-from autograder.authoring.handout import handout
+from autograder.authoring.handout import LANGUAGE_MODELS, handout
 from autograder.errors import UserError
 from ffnlab import boards
 from ffnlab.boards import Board
@@ -428,15 +428,15 @@ def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_pa
 def test_what_a_class_says_on_language_models_is_in_its_handout_and_shown_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build.handout(tmp_path / "a.zip", language_models="**Ask nobody** before Friday.\n")
+    handout(tmp_path / "a.zip", language_models="**Ask nobody** before Friday.\n")
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         archive.extractall(tmp_path)
     (course,) = tmp_path.glob("course-*")
     assert "language_models.md" in (course / "AGENTS.md").read_text(encoding="utf-8")
-    assert not any(name.endswith("language_models.md") for name in inside(build.handout(tmp_path / "b.zip")))
+    assert not any(name.endswith("language_models.md") for name in inside(handout(tmp_path / "b.zip")))
     monkeypatch.chdir(course / "00_start_here")
     assert language_models().data == "**Ask nobody** before Friday."
-    (course / build.LANGUAGE_MODELS).unlink()
+    (course / LANGUAGE_MODELS).unlink()
     assert language_models().data == USUAL
 
 
