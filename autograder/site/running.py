@@ -33,7 +33,7 @@ from autograder.site.needed import find_cells_to_run, shows
 from ffnlab import boards, doctor, live_boards
 from ffnlab.boards import Board
 from ffnlab.checking import panel, record
-from ffnlab.course import machine
+from ffnlab.course import machine, real_file, real_parts
 from ffnlab.drawing import controls, stored_frames
 from ffnlab.prediction import prediction_widget
 from ffnlab.registry import active_course
@@ -118,6 +118,8 @@ def run(assignment: str) -> ExecutedNotebook:
     controls.show, prediction_widget.predict, live_boards.play = show, predict, play
     doctor.doctor = record.progress = machine.machine = elsewhere
     _replace_in(import_module(active_course().package), predict=predict, play=play, progress=elsewhere)
+    real_parts.run = lambda: None  # it stands above `progress`, and would name the folder below
+    os.environ.pop(real_file.VARIABLE, None)  # a page shows the same, whether or not its author has the model
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
         for other in active_course().notebooks:  # so that it looks like a course
