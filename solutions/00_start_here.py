@@ -27,6 +27,7 @@ from ffnlab.course.boards import creek
 from ffnlab.course.experiments import twin
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import start_here as figures
+from ffnlab.course.language_models import language_models
 from ffnlab.doctor import doctor
 from ffnlab.drawing import controls, style
 
@@ -350,6 +351,9 @@ quiz_hidden = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_hidden = "B"
 ### END SOLUTION
+
+# %% figure="language-models"
+language_models()
 
 # %% [markdown] text="handin-text"
 # ### Hand in your work
