@@ -46,6 +46,9 @@ class Panel:
         return {"text/html": self.html, "text/plain": self.text}
 
 
+AS_ABOVE = "the same as above"  # of an aspect whose line is below one that says it in full
+
+
 def box(outcome: Outcome, title: str, body: str) -> str:
     """A framed block: a heavy left edge, a title line, the body's HTML."""
     ink = COLOURS[outcome]
@@ -153,11 +156,13 @@ def _merge_repeats(verdict: Verdict) -> list[AspectVerdict]:
         in_one_place = RAISED not in first or all(aspect.symptom == first for aspect in verdict.aspects)
         symptom = first if in_one_place else first[first.index(RAISED) :]
         return [AspectVerdict("", verdict.points, verdict.max_points, symptom)]
-    aspects, last = [], ""
+    aspects, last, above = [], "", ""
     for aspect in verdict.aspects:
         again = _again(aspect.symptom, last) if aspect.symptom and last else ""
+        if again.endswith(AS_ABOVE) and not above:  # between the two is a line that says something else
+            again = ""
         aspects.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, again or aspect.symptom))
-        last = aspect.symptom or last
+        last, above = aspect.symptom or last, aspect.symptom
     return aspects
 
 
@@ -167,7 +172,7 @@ def _again(symptom: str, previous: str) -> str:
     if marker and _without_numbers(error) == _without_numbers(previous.partition(RAISED)[2]):
         return "the same error" if symptom == previous else f"{place}the same error"
     if symptom == previous or symptom.endswith(f": {previous}"):
-        return symptom.removesuffix(previous) + "the same as above"
+        return symptom.removesuffix(previous) + AS_ABOVE
     return ""
 
 
