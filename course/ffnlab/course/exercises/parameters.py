@@ -71,6 +71,17 @@ def _attention_of(result: Any) -> Any:
     return _pick_entries(result, "attention")["attention"]
 
 
+def _added(with_biases: Any, without: Any) -> Any:
+    """What biases add to a count, whatever else is wrong in it; a count that is no number stays as it is."""
+    try:
+        return with_biases - without
+    except TypeError:
+        return with_biases
+
+
+# Each aspect asks for one thing, with all else as usual, and the last one for all of it together. So a single mistake costs its own aspect and the last.
+
+
 @count_block.aspect("the FFN", points=1)
 def count_block_ffn(answer: Any, d: int, f: int, n_heads: int, **_: Any) -> Any:
     return {
@@ -80,11 +91,18 @@ def count_block_ffn(answer: Any, d: int, f: int, n_heads: int, **_: Any) -> Any:
     }
 
 
-@count_block.aspect("attention", points=1)
-def count_block_attention(answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, **_: Any) -> Any:
+@count_block.aspect("attention", points=0.5)
+def count_block_attention(answer: Any, d: int, f: int, n_heads: int, n_kv: int, **_: Any) -> Any:
     return {
         "without further arguments": _attention_of(answer(d, f, n_heads)),
         "n_kv = n_heads": _attention_of(answer(d, f, n_heads, n_kv=n_heads)),
+        "attentions=2": _attention_of(answer(d, f, n_heads, attentions=2)),
+    }
+
+
+@count_block.aspect("n_kv and head_dim", points=1)
+def count_block_heads(answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, **_: Any) -> Any:
+    return {
         "n_kv < n_heads": _attention_of(answer(d, f, n_heads, n_kv=n_kv)),
         "n_kv = 1": _attention_of(answer(d, f, n_heads, n_kv=1)),
         "head_dim alone": _attention_of(answer(d, f, n_heads, head_dim=head_dim)),
@@ -92,31 +110,38 @@ def count_block_attention(answer: Any, d: int, f: int, n_heads: int, n_kv: int, 
     }
 
 
-@count_block.aspect("biases", points=1)
-def count_block_biases(
-    answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, wide: int, plain_f: int, gated_f: int
-) -> Any:
+@count_block.aspect("biases", points=0.5)
+def count_block_biases(answer: Any, d: int, f: int, n_heads: int, **_: Any) -> Any:
+    observation = {}
+    for part, of in (("the FFN", _ffn_of), ("attention", _attention_of)):
+        without, with_biases = (of(answer(d, f, n_heads, bias=bias)) for bias in (False, True))
+        observation[f"what bias=True adds to {part}"] = _added(with_biases, without)
+    without, with_biases = (_ffn_of(answer(d, f, n_heads, bias=bias, gated=True)) for bias in (False, True))
+    return observation | {"what it adds to the FFN with gated=True": _added(with_biases, without)}
+
+
+@count_block.aspect("share", points=0.5)
+def count_block_share(answer: Any, d: int, f: int, n_heads: int, **_: Any) -> Any:
     return {
-        "FFN, bias=True": _ffn_of(answer(d, f, n_heads, bias=True)),
-        "FFN, bias=True, gated=True": _ffn_of(answer(d, f, n_heads, bias=True, gated=True)),
-        "FFN, more than 2²⁴ parameters": _ffn_of(answer(wide, plain_f, wide, bias=True)),
-        "FFN, gated, more than 2²⁴ parameters": _ffn_of(answer(wide, gated_f, wide, bias=True, gated=True)),
-        "attention, bias=True": _attention_of(answer(d, f, n_heads, bias=True)),
-        "attention, bias=True, n_kv and head_dim": _attention_of(
-            answer(d, f, n_heads, n_kv=n_kv, head_dim=head_dim, bias=True)
-        ),
+        "without further arguments": _pick_entries(answer(d, f, n_heads), "share"),
+        "attentions=2": _pick_entries(answer(d, f, n_heads, attentions=2), "share"),
     }
 
 
-@count_block.aspect("share, and a second attention", points=1)
-def count_block_share(answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, **_: Any) -> Any:
-    observation = {}
+@count_block.aspect("all together", points=0.5)
+def count_block_together(
+    answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, wide: int, plain_f: int, gated_f: int
+) -> Any:
+    observation = {
+        "more than 2²⁴ parameters": _pick_entries(answer(wide, plain_f, wide, bias=True), "ffn"),
+        "gated, more than 2²⁴ parameters": _pick_entries(answer(wide, gated_f, wide, bias=True, gated=True), "ffn"),
+    }
     for attentions, gated, bias in itertools.product((1, 2), (False, True), (False, True)):
         kwargs = {"gated": gated, "bias": bias, "attentions": attentions}
         if gated != bias:
             kwargs |= {"n_kv": n_kv, "head_dim": head_dim}
         words = ", ".join(f"{key}={value}" for key, value in kwargs.items())
-        observation[words] = _pick_entries(answer(d, f, n_heads, **kwargs), "attention", "share")
+        observation[words] = _pick_entries(answer(d, f, n_heads, **kwargs), "attention", "ffn", "share")
     return observation
 
 
