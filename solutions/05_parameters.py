@@ -321,12 +321,11 @@ quiz_count = "B"
 # %% [markdown] text="quiz_printed-text"
 # ### Question `quiz_printed`
 #
-# A tutorial has a plain FFN with biases, d_model = 512 and d_ff = 2048, and prints “Parameter count: 4,197,376”. Attention, without biases, has 1,048,576. So, it prints, the FFN has 80.0 % of both. What is
-# the FFN's share?
+# A tutorial builds a plain FFN with biases, says that d_model = 512 and d_ff = 2048, and prints “Parameter count: 4,197,376”. That is not the count of this FFN. Which of these has so many?
 #
-# - **A.** 80.0 %, as printed.
-# - **B.** 50.0 %
-# - **C.** 66.7 %
+# - **A.** One with d_model = 512 and d_ff = 4096.
+# - **B.** Two FFNs such as the tutorial means, one after the other.
+# - **C.** One with d_model = 1024 and d_ff = 2048.
 
 # %% quiz="quiz_printed"
 quiz_printed = ...  # "A", "B" or "C"

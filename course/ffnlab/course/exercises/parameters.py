@@ -415,7 +415,7 @@ quiz_count = quiz(
 quiz_printed = quiz(
     "quiz_printed",
     where="the section “What hangs on the beam”.",
-    understood="You don't take a printed count on trust: two matrices and two biases are added in a minute, and every share follows from them.",
+    understood="4 · 512 · 2048 numbers are in more than one design. What is left over, the biases, tells which: 3,072 = 2,048 + 1,024.",
 )
 
 quiz_decoder = quiz(
