@@ -381,9 +381,8 @@ def audit_file(shapes):
     (d,) = set.intersection(*map(set, matrices))
     d_ff = max(b for a, b in matrices if a == d)
     ffns, into = count[d, d_ff], count[d_ff, d]
-    heads = [b for a, b in matrices if a == d and b not in (d, d_ff)] or [d]
-    narrow = [a for a, b in matrices if b == d and a < heads[0] and count[a, b] >= 2 * ffns]
-    ffn = (into + ffns) * d * d_ff + (into * d_ff + ffns * d if (d_ff,) in count else 0)
+    narrow = [a for a, b in matrices if a < d and count[a, b] >= 2 * ffns]
+    ffn = (into + ffns) * d * d_ff
     total = sum(math.prod(shape) for shape in shapes)
     return {"d_model": d, "d_ff": d_ff, "ffns": ffns, "gated": into == 2 * ffns, "attentions": ffns, "shared": bool(narrow), "ffn_share": ffn / total}
 """,

@@ -302,8 +302,6 @@ def _draw_file(
     gated: bool = False,
     biases: bool = False,
     shared: bool = False,
-    wide: bool = False,
-    kv_as_d: bool = False,
     attentions: int = 1,
     encoder: bool = False,
     tables: int = 1,
@@ -313,23 +311,22 @@ def _draw_file(
     pooler: bool = False,
     head_norms: bool = False,
 ) -> list[Shape]:
-    """The shapes of a file, in no order. wide: the heads together are wider than d_model. kv_as_d: keys and values are then as wide as d_model.
+    """The shapes of a file, in no order.
 
-    encoder: half of the blocks have one attention less. types: a table of two rows.
+    encoder: half of the blocks have one attention less. types: a table of two rows. pooler: one more square at the end.
     """
     n_blocks = rng.integer(3, 6)
     head = rng.integer(4, 8)
     groups = rng.one_of((2, 3, 4))
     d = head * groups * 4
-    inner = 2 * d if wide else d
-    kv = d if kv_as_d else head * groups if shared else inner
-    d_ff = inner + rng.integer(9, 90)
+    kv = head * groups if shared else d
+    d_ff = d + rng.integer(9, 90)
     vocabulary = head * groups // 2 + 1 if small_vocabulary else 4 * d_ff + rng.integer(1, 99)
     blocks = [attentions] * n_blocks + ([attentions - 1] * n_blocks if encoder else [])
     shapes: list[Shape] = [(vocabulary, d)] * tables + ([(3 * d_ff + 1, d)] if positions else []) + [(d,)]
     shapes += [(2, d)] if types else []
     for n_attentions in blocks:
-        for rows, columns in [(inner, d), (kv, d), (kv, d), (d, inner)] * n_attentions:
+        for rows, columns in [(d, d), (kv, d), (kv, d), (d, d)] * n_attentions:
             shapes += [(rows, columns)] + ([(rows,)] if biases else [])
         for rows, columns in [(d_ff, d)] * (2 if gated else 1) + [(d, d_ff)]:
             shapes += [(rows, columns)] + ([(rows,)] if biases else [])
@@ -343,8 +340,8 @@ def _draw_file(
 FILES: dict[str, dict[str, Any]] = {
     "a plain FFN with biases, learned positions, one square too many": {"biases": True, "positions": True, "types": True, "pooler": True},
     "a gate, shared keys, two tables": {"gated": True, "shared": True, "tables": 2},
-    "heads wider than the model, keys as wide as the model": {"gated": True, "wide": True, "kv_as_d": True, "head_norms": True},
-    "heads wider than the model, nothing shared": {"wide": True},
+    "a gate, nothing shared, norms inside the heads": {"gated": True, "head_norms": True},
+    "shared keys and biases, one square too many": {"shared": True, "biases": True, "pooler": True},
     "two attentions in each block": {"attentions": 2, "biases": True, "gated": True},
     "blocks with one attention and blocks with two": {"attentions": 2, "encoder": True, "shared": True},
     "fewer words than keys, and two tables of them": {"small_vocabulary": True, "tables": 2},
@@ -365,9 +362,9 @@ audit_file = Exercise(
         "Count how often each shape is there: `Counter(shapes)`. Print it for the real file, and explain every line before you write code.",
         "Which number is a side of every matrix? And which shapes [d_model, …] are there, the ones that lead back to the stream?",
         "A table of tokens or positions is never turned round: [V, d_model] is there and [d_model, V] is not. So d_ff is the widest that leads back.",
-        "With a gate two matrices lead in for one that leads out. What is the same ratio for an attention whose keys are not shared? And if they are?",
-        "If the heads together are as wide as the model, all matrices of attention that are not shared are squares: four for each attention, or two. "
-        "What else is narrower than d_model, and is there twice for each attention?",
+        "With a gate two matrices lead in for one that leads out. Then count attentions: which of its matrices are squares, "
+        "if nothing is shared? And if keys are?",
+        "Shared keys and values are narrower than d_model, and each attention has two such matrices. So there are more of them than of any table.",
     ),
 )
 
