@@ -133,8 +133,8 @@ controls.show(
 #
 # In the twin the FFN adds a long row after every word but the first. At *it* it is nearly three times as long as the one that came in. With zeros at this one position, not a single sentence is proper.
 #
-# But long is not the same as new. Put the mean in the place of the twin's rows, at all positions except *jump*, the second *was* and the last *the*. Then all 1,792 sentences are right. So only at three positions does it matter
-# what the FFN has read. In this model two are enough.
+# But long is not the same as new. Let the twin's FFN read at *jump*, at the second *was* and at the last *the*, and put the mean in its place everywhere else. Then all 1,792 sentences are right. So it is enough that the FFN
+# reads at three positions. All three are needed: with the mean at any one of them, half of the sentences go wrong. In this model it is enough to read at *jump* and *was*.
 #
 # </details>
 
@@ -382,7 +382,7 @@ progress()
 # | Without its FFN this model still writes proper sentences, but it tosses a coin for *over or into* and for *glad or sorry*. | the guess of 100 sentences |
 # | Two words decide *over or into* together, and no adding up of votes can say it. *Glad or sorry* is such a rule as well. | your table, `feeling` |
 # | A part that is switched off is replaced by something, by zeros or by a mean, and the answer depends on which. | the twin |
-# | At most positions the FFN could add the same row whatever the sentence. Only at two or three must it have read it. | the guess of positions |
+# | At most positions the FFN may add the same row whatever the sentence. In these two models it is enough that it reads the sentence at two or three. | the guess of positions |
 # | In a large model about two thirds of the numbers are in the FFNs. | the guess about GPT-3 |
 #
 # Can attention find such a rule by itself? Notebook `01_attention` is about what attention can and cannot do. In a hurry to meet the FFN? Go to `02_feed_forward`.
