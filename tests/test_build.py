@@ -599,6 +599,11 @@ def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> 
     assert counts.brackets == pytest.approx(1000 / (7 + 1 + 9 + 5 + 7 + 5 + 15))
 
 
+def test_points_off_the_core_path_are_told_also_of_a_quiz() -> None:
+    header = next(cell.source for cell in build.notebook_of("01_attention").cells if "**Points**" in cell.source)
+    assert "20 for code, 7 of them *deeper*, 3 for the quiz (1 *deeper*) and 3 for" in header
+
+
 def test_the_core_path_is_for_a_day() -> None:
     core = [minutes.round_minutes(estimate(name))[0] for name in NAMES]
     assert max(core) <= 75

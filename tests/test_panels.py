@@ -312,14 +312,13 @@ def reach_star(V, star):
         "break_head",
         "every sentence, one after the other",
         """
-def break_head(says):
-    for weather in ("cold", "warm"):
-        for place in ("creek", "lawn"):
-            wanted = "into" if (weather == "cold") != (place == "creek") else "over"
-            if says(weather, place) != wanted:
+def break_head(says, rule, weathers, places):
+    for weather in weathers:
+        for place in places:
+            if says(weather, place) != rule(weather, place):
                 return weather, place
 """,
-        ("the fourth sentence as well",),
+        ("asks the head more than three times",),
     ),
     Attempt(
         "generate",

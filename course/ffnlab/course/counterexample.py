@@ -14,7 +14,7 @@ import torch
 
 from ffnlab.observation.exercise import MEASURED, Exercise, NotAsAsked, describe_result
 from ffnlab.observation.plain_data import Failure
-from ffnlab.phrases import with_minus
+from ffnlab.phrases import plural, with_minus
 
 NEAR = 1e-6  # how far apart two numbers are, at least, that rounding does not explain
 LARGEST_NUMBER, SMALLEST_NUMBER = 1000, 0.001  # of the numbers of an answer, apart from 0 and their signs
@@ -116,10 +116,14 @@ def rows_of_numbers(answer: Any, row: str, columns: int | None = None) -> list[l
     lengths = [len(part) for part in rows]
     if not rows or 0 in lengths:
         raise NotAsAsked("it is empty")
-    if len(set(lengths)) != 1 or (columns is not None and lengths[0] != columns):
-        requirement = "all the same number" if columns is None else f"{columns} each"
+    if columns is not None and lengths != [columns] * len(rows):
+        n = next(n for n, length in enumerate(lengths) if length != columns)
+        which = f"each {row}" if len(set(lengths)) == 1 else f"{row} {n}"
+        raise NotAsAsked(f"{which} has {plural(lengths[n], 'number')}; {columns} were expected")
+    if len(set(lengths)) != 1:
+        n = next(n for n, length in enumerate(lengths) if length != lengths[0])
         raise NotAsAsked(
-            f"the rows have {', '.join(map(str, lengths))} numbers; {requirement}, one row for each {row}, was expected"
+            f"{row} 0 has {plural(lengths[0], 'number')}, and {row} {n} has {lengths[n]}; all need the same number"
         )
     return rows
 
