@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -49,6 +50,8 @@ def build(
         _draw_stills(name)
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
+    for excess in _describe_excess(names):
+        typer.echo(excess)
     exercises = list(trials.find_outdated(names))
     if len(exercises) > MAX_TRIALS:
         typer.echo(
@@ -57,6 +60,18 @@ def build(
         )
     elif exercises:
         _try_on_twenty_secrets(exercises)
+
+
+def _describe_excess(names: list[str]) -> Iterator[str]:
+    """A line on each notebook that is larger than the budget allows, and on a core path that takes longer than it may."""
+    from autograder.authoring import minutes, size
+
+    for name in names:
+        if excess := size.beyond(size.measure(name)):
+            yield f"{name} is beyond the budget: {', '.join(excess)}"
+    core_minutes = {name: minutes.round_minutes(size.estimate(name))[0] for name in assignments()}
+    for line in size.beyond_the_day(core_minutes):
+        yield f"the core path is beyond the budget: {line}"
 
 
 def _find_boxes(assignment: str) -> None:
@@ -92,9 +107,8 @@ def _draw_stills(assignment: str) -> None:
 @app.command()
 def minutes() -> None:
     """Measure each notebook: minutes on the core path, in the deeper part and for questions that a person reads; cells, words, figures and exercises."""
-    from autograder.authoring import build, size
     from autograder.authoring import minutes as counting
-    from ffnlab.registry import active_course
+    from autograder.authoring import size
 
     table = Table("notebook", *counting.Minutes._fields, "its header says", box=box.SIMPLE_HEAD, pad_edge=False)
     sizes = Table(
@@ -103,12 +117,7 @@ def minutes() -> None:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    estimates = {
-        name: counting.estimate(
-            build.notebook_of(name).cells, active_course().exercises_of(name), f"solutions/{name}.py"
-        )
-        for name in assignments()
-    }
+    estimates = {name: size.estimate(name) for name in assignments()}
     for name, estimate in estimates.items():
         core, more = counting.round_minutes(estimate)
         table.add_row(
