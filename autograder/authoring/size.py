@@ -49,10 +49,9 @@ BUDGET = NotebookSize(
     closed_tables=1,
     brackets=12.0,
 )
-MAX_CORE, MAX_DAY = (
-    75,
-    8 * 60,
-)  # minutes on the core path: of a notebook, and of the whole course, which is a day's work
+# Minutes on the core path.
+MAX_CORE = 75  # of a notebook
+MAX_DAY = 480  # of the whole course, which is a day's work
 
 
 def measure(assignment: str) -> NotebookSize:
