@@ -54,7 +54,8 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # not every terminal knows Unicode
     options = arguments()
-    if package := own_package():
+    package = own_package()
+    if package:
         os.environ.setdefault(COURSE_VARIABLE, package)
     try:
         if options.bring:
