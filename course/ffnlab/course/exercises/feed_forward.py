@@ -152,7 +152,10 @@ def _progress(observation: Any) -> str:
 def _step(count: int) -> None:
     def is_reached(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         is_enough = len(_count_caught(observation)[1]) >= count
-        return {MEASURED: "" if is_enough else _progress(observation), "why": "" if is_enough else f"fewer than {count}"}
+        return {
+            MEASURED: "" if is_enough else _progress(observation),
+            "why": "" if is_enough else f"fewer than {count}",
+        }
 
     @catch_mistakes.aspect(f"{count} boxes", points=1, facts=is_reached)
     def probe(answer: Any) -> Any:
