@@ -129,12 +129,12 @@ controls.show(
 #
 # <details><summary>What do the lengths say?</summary>
 #
-# In this sentence, this model's FFN adds the same short row at 17 of the 19 positions. An FFN has biases, numbers that are added whatever comes in. At the other two, the next word is a coin toss without it.
+# In this sentence, this model's FFN adds the same short row at 17 of the 19 positions: its biases, which are added whatever comes in. At the other two, the next word is a coin toss without it.
 #
 # In the twin the FFN adds a long row after every word but the first. At *it* it is nearly three times as long as the one that came in. With zeros at this one position, not a single sentence is proper.
 #
-# But long is not the same as new. Let the twin's FFN read at *jump*, at the second *was* and at the last *the*, and put the mean in its place everywhere else. Then all 1,792 sentences are right. So it is enough that the FFN
-# reads at three positions. All three are needed: with the mean at any one of them, half of the sentences go wrong. In this model it is enough to read at *jump* and *was*.
+# But long is not the same as new. Let the twin's FFN read at *jump*, the second *was* and the last *the*, and put the mean in its place elsewhere. Then all 1,792 sentences are right. So three positions are
+# enough, and all are needed: with the mean at any one, half of the sentences go wrong. In this model, *jump* and *was* are enough.
 #
 # </details>
 

@@ -255,7 +255,7 @@ for axis, head_start in zip(axes, toy.HEAD_STARTS, strict=True):
 axes[0].set_yticks(range(len(names)), names)
 axes[0].set_ylim(len(names) - 0.5, -0.5)
 try:
-    for n in bar(len(mine), "training"):
+    for n in bar(len(mine), "training") if mine else ():
         cure = toy.CURES[mine[n]]
         for axis, head_start in zip(axes, toy.HEAD_STARTS, strict=True):
             run = toy.train(0, head_start, balance_step, cure)
