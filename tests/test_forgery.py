@@ -13,7 +13,8 @@ from ffnlab.phrases import join_words
 from ffnlab.registry import active_course
 
 EXERCISES = active_course().exercises
-QUIZZES, UNDRAWN = forgery.quizzes(), forgery.inputs_of_ones_own()
+QUIZZES = forgery.quizzes()
+UNDRAWN = forgery.inputs_of_ones_own()
 DRAWN = [name for name in EXERCISES if name not in QUIZZES | UNDRAWN]
 FOR_ALL = [name for name in EXERCISES if name in UNDRAWN and EXERCISES[name].points]
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
