@@ -5,9 +5,6 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
-    from autograder import startup
-
-    startup.enter_course()
     from autograder import cli
 
     cli.main()
