@@ -3,6 +3,7 @@
 #   PYTHON=python3.12     the Python that .venv is made with, 3.11 to 3.14
 #   TORCH_INDEX=URL       the package index of PyTorch: on Linux PyTorch's own, without graphics cards; pypi: the usual one
 #   WORKERS=3             tests at once: on two cores three, as they wait for browsers and kernels much of the time
+#   VERSION=1.0.0         what make release makes
 #   ARGS="..."            handed on, as in make lab ARGS="--no-browser --port 8900"
 
 SHELL := bash
@@ -38,7 +39,7 @@ endef
 
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-grading system system-grading lab grade test quick format build matrix stability mutants bench soak sweep built handout site hub
+.PHONY: help setup setup-grading system system-grading lab grade test quick format build matrix stability mutants bench soak sweep built handout site release hub
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -94,6 +95,10 @@ handout: built ## zip the class's notebooks for students into dist/
 
 site: built $(SITE_INSTALLED) ## make web pages of the course and its documentation in dist/site, with figures that answer without a kernel
 	@$(BIN)/autograder site $(ARGS)
+
+release: built $(INSTALLED) ## make release/ with all that a version consists of, and tag the commit: make release VERSION=1.0.0
+	@test -n "$(VERSION)" || { echo "make release: say which version, as in make release VERSION=1.0.0"; exit 2; }
+	@$(BIN)/autograder release $(VERSION)
 
 sweep: setup ## run the cases that make test leaves out, then two notebooks and a grading with the oldest and the newest versions
 	@$(BIN)/pytest -n 2 --dist loadfile --everything -m sweep $(ARGS)

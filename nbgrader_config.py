@@ -8,11 +8,12 @@ import os
 import sys
 from pathlib import Path
 
-from autograder import untrusted_files
+from autograder import startup, untrusted_files
 from autograder.class_folder.folder import ClassFolder, close_to_others
 from autograder.files import make_folder
 from autograder.nbgrader_patches import formgrader
 
+startup.enter_course()
 c = get_config()  # noqa: F821 - traitlets puts get_config here before it runs this file
 
 root = Path(__file__).resolve().parent

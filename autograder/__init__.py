@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ffnlab import __version__
+
 if TYPE_CHECKING:
     from autograder.engine.grade_submission import grade_answer
     from autograder.rechecking import recheck
 
-__all__ = ["grade_answer", "recheck"]
-__version__ = "0.2.0"
+__all__ = ["__version__", "grade_answer", "recheck"]
 
 # Importing nbformat and nbgrader imports jsonschema, which builds a grammar of internationalised addresses if it finds this module: two thirds of
 # the time of `import nbgrader`, for a check that no notebook's schema asks for. It does without where the module is missing.

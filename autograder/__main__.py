@@ -5,6 +5,9 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
+    from autograder import startup
+
+    startup.enter_course()
     from autograder import cli
 
     cli.main()

@@ -10,12 +10,23 @@ from ffnlab.untrusted_text import in_a_line
 
 
 def root() -> Path:
-    """The project's folder: the nearest one from here upwards with solutions/ and course/, else the one this package lies in."""
+    """The project's folder: the nearest one from here upwards with solutions/ and course/, else the one this package lies in.
+
+    Raises:
+        UserError: there is none.
+    """
+    if place := find_root():
+        return place
+    raise UserError(
+        "this is not the project's folder: neither it nor a folder above has solutions/ and course/. "
+        "`autograder new-class FOLDER` makes one for a class, `autograder new-course NAME` one for a new course"
+    )
+
+
+def find_root() -> Path | None:
+    """The project's folder, if there is one."""
     places = (Path.cwd(), *Path.cwd().parents, Path(__file__).resolve().parent.parent)
-    for place in places:
-        if (place / "solutions").is_dir() and (place / "course").is_dir():
-            return place
-    raise UserError("this is not the project's folder: neither it nor a folder above has solutions/ and course/")
+    return next((place for place in places if (place / "solutions").is_dir() and (place / "course").is_dir()), None)
 
 
 def release(assignment: str) -> Path:

@@ -56,6 +56,11 @@ def is_file(path: Path) -> bool:
     return _is(path, stat.S_ISREG)
 
 
+def is_empty(path: Path) -> bool:
+    """Whether there is a regular file without a byte in it, as after a power cut."""
+    return is_file(path) and not path.stat().st_size
+
+
 def is_folder(path: Path) -> bool:
     """Whether there is a folder; a link to one is none. Raises OSError where the machine can't tell."""
     return _is(path, stat.S_ISDIR)

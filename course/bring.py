@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?:
 # What a browser or JupyterLab puts behind a file's name.
 COPY = re.compile(r"(?:[ _-]*(?:\(\d+\)|copy ?\d*|\d+))*", re.IGNORECASE)
 ALIKE = 0.8  # of two texts, as difflib has it: a cell of the course, in another edition
+MODEL_FOLDER, MODEL_FILES = "real_model", ("vocab.txt", "model.safetensors")  # as ffnlab.course.real_file calls them
 MIN_KNOWN_CELLS = 3  # cells of ours by which a notebook is known
 LABEL = "*Your earlier answer, to compare with the one above. It does not run.*"
 ADDED_LABEL = "*What you had added to the cell above in an earlier edition.*"
@@ -103,11 +105,54 @@ def bring(course: Path, old: Path) -> int:
             continue
         except OSError as error:
             left.append(f"{name}: not brought over, {explain(error)}")
+    left += bring_model(course, old)
     for line in left:
         print(line, file=sys.stderr)
     if changed:
         print("Run the notebooks from top to bottom again, so that each check sees your answers.")
     return 2 if left else 0
+
+
+def bring_model(course: Path, old: Path) -> list[str]:
+    """Bring the file of notebook 11's model along, if it was fetched. Returns what could not be brought, and why.
+
+    Its 91 MB get a second name, where the disk can do that; elsewhere they are copied. Nobody writes into these files, so both editions can have them.
+    """
+    new, kept = course / MODEL_FOLDER, old / MODEL_FOLDER
+    missing = [name for name in MODEL_FILES if not (new / name).exists()]
+    try:
+        if not missing or not all(is_own_file(kept / name) for name in MODEL_FILES):
+            return []
+        new.mkdir(exist_ok=True)
+        for name in missing:
+            link_or_copy(kept / name, new / name)
+    except OSError as error:
+        return [f"{MODEL_FOLDER}: not brought over, {explain(error)}; notebook 11 can fetch it again"]
+    print(f"{MODEL_FOLDER}: brought along, so it need not be fetched again")
+    return []
+
+
+def is_own_file(path: Path) -> bool:
+    """Whether there is a file that is no link. Raises OSError: a link, which may lead anywhere, or no regular file."""
+    if path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file()):
+        raise OSError(errno.EINVAL, "it is a link, or not a regular file", str(path))
+    return path.exists()
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file a second name, or make a copy, whole or not at all."""
+    draft = target.with_name(f"{target.name}.draft")
+    try:
+        draft.unlink(missing_ok=True)
+        try:
+            os.link(source, draft)
+        except OSError:  # another disk, or one that knows no second names
+            shutil.copyfile(source, draft)
+        draft.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
 
 
 # Which file.
@@ -433,8 +478,7 @@ def digest(source: str) -> str:
 
 def read_file(path: Path) -> bytes:
     """A file's bytes. Raises OSError: it can't be read; a link, which may lead anywhere, or a pipe, which may never end."""
-    if path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file()):
-        raise OSError(errno.EINVAL, "it is a link, or not a regular file", str(path))
+    is_own_file(path)
     return path.read_bytes()
 
 

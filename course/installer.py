@@ -33,6 +33,11 @@ class Order(NamedTuple):
     constraints: Path | None
     torch_index: str  # where PyTorch comes from; "pypi": from where everything else does
     torch_must: bool  # whether the reader named that index
+    wheelhouse: Path | None = None  # a folder of wheels; with it nothing is asked of the network
+
+    def sources(self) -> list[str]:
+        """From where packages come, as pip and uv both understand it; nothing where that is the usual index."""
+        return ["--no-index", "--find-links", str(self.wheelhouse)] if self.wheelhouse else []
 
     def constraint(self) -> list[str]:
         return ["--constraint", str(self.constraints)] if self.constraints else []
@@ -41,6 +46,12 @@ class Order(NamedTuple):
         return ["pip", *(word for package in self.packages for word in ("-e", package))]
 
 
+OWN_PACKAGES = {"ffnlab", "autograder"}  # they are installed from their folders
+BUILD_REQUIREMENTS = ("setuptools>=77", "wheel")  # pyproject.toml's; pip makes the course's folder a package with them
+INCOMPLETE = (
+    "could not install the course from {folder} alone: {reason}. It has to be filled on a computer with the same system and the same "
+    f"Python ({'.'.join(map(str, sys.version_info[:2]))}), by `python start.py --wheelhouse FOLDER` of this edition."
+)
 NO_VERSION = re.compile(
     "No solution found|ResolutionImpossible|No matching distribution|Could not find a version|has no wheels"
 )
@@ -72,12 +83,16 @@ def install(order: Order) -> None:
             said = install_with_uv(attempt, uv) if name == "uv" else install_with_pip(attempt)
             if not said:
                 return
-            if cause(said) or not NO_VERSION.search(said):
+            if order.wheelhouse or cause(said) or not NO_VERSION.search(said):
                 break
             if constraints:
                 print("The tested versions don't fit this Python: trying the newest that do …", flush=True)
         if name == "uv":
             print(f"uv could not install the course, so pip tries. uv's last line: {last_line(said)}", flush=True)
+    if order.wheelhouse:
+        lacks = missing(said)
+        reason = f"it lacks {', '.join(lacks)}" if lacks else last_line(said).rstrip(".")
+        raise NotInstalled(INCOMPLETE.format(folder=order.wheelhouse, reason=reason))
     raise not_installed(said)
 
 
@@ -89,6 +104,12 @@ def not_installed(said: str) -> NotInstalled:
 def cause(said: str) -> str:
     """Why uv or pip failed, where it is a matter of this computer or its network; else empty."""
     return next((reason for pattern, reason in CAUSES if re.search(pattern, said)), "")
+
+
+def missing(said: str) -> list[str]:
+    """The packages that pip found nowhere."""
+    listed = re.search(r"no matching distributions available for your environment:\n((?:    \S+\n)+)", said)
+    return listed[1].split() if listed else re.findall(r"No matching distribution found for ([\w.-]+)", said)
 
 
 def last_line(said: str) -> str:
@@ -132,7 +153,15 @@ def pip_install(order: Order) -> list[str]:
     """The beginning of a command. Bytecode is made when something is first imported: most of it never is."""
     command = pip(order)
     into = [] if command[0] == order.python else ["--python", order.python]  # then pip starts a second time
-    return [*command, *into, "install", "--disable-pip-version-check", "--no-compile", *order.constraint()]
+    return [
+        *command,
+        *into,
+        "install",
+        "--disable-pip-version-check",
+        "--no-compile",
+        *order.sources(),
+        *order.constraint(),
+    ]
 
 
 def install_with_pip(order: Order) -> str:
@@ -171,6 +200,44 @@ def pip_settings(order: Order) -> dict[str, list[str]]:
     return {name: values for name, values in found.items() if values}
 
 
+# A wheelhouse
+
+
+def fill(order: Order, folder: Path) -> list[Path]:
+    """Download what an environment holds, and what it was installed with, into a folder: the same versions, as wheels. What is there is kept.
+
+    Raises:
+        NotInstalled: something can't be downloaded.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    versions = {name: version for name, version in installed(order.environment).items() if name not in OWN_PACKAGES}
+    torch = f"torch=={versions.pop('torch')}"
+    wanted = [f"{name}=={version}" for name, version in sorted(versions.items())]
+    command = [
+        *pip(order),
+        "download",
+        "--disable-pip-version-check",
+        "--dest",
+        str(folder),
+        "--find-links",
+        str(folder),
+    ]
+    alone = [*command, "--no-deps", "--only-binary", ":all:"]
+    said = ""
+    if order.torch_index != "pypi":
+        patience = [] if order.torch_must else ["--timeout", "5", "--retries", "0"]
+        said = run([*alone, *patience, "--index-url", order.torch_index, torch])
+        if said and order.torch_must:
+            no_torch_there(order, said)
+    usual = [*wanted, torch] if said or order.torch_index == "pypi" else wanted
+    said = run([*alone, *usual]) or run([*command, *order.constraint(), "pip", "uv", *BUILD_REQUIREMENTS])
+    if said:
+        raise NotInstalled(
+            f"could not fill {folder}: {cause(said) or last_line(said)}. The same command continues from here."
+        )
+    return sorted(folder.glob("*.whl"))
+
+
 # uv
 
 PIP_TO_UV = {  # what pip is configured with → uv's option
@@ -207,10 +274,11 @@ def find_uv(order: Order) -> str:
     if on_path:
         return on_path
     if not own.exists():
-        command = [*pip(order), "install", "--disable-pip-version-check", "--no-compile", *order.constraint()]
+        command = [*pip(order), "install", "--disable-pip-version-check", "--no-compile"]
+        command += [*order.sources(), *order.constraint()]
         command += ["--quiet", "--no-deps", "--target", str(folder), "uv"]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
-        if done.returncode and cause(done.stderr):
+        if done.returncode and cause(done.stderr) and not order.wheelhouse:
             raise not_installed(done.stderr)
     return str(own) if own.exists() else ""
 
@@ -235,13 +303,13 @@ class Uv:
     """
 
     def __init__(self, program: str, order: Order) -> None:
-        settings = pip_settings(order)
+        settings = {} if order.wheelhouse else pip_settings(order)
         alone = sorted(PIP_ALONE & settings.keys())
         if alone:
             raise UvFailed(f"pip is configured with {' and '.join(alone)}, which only pip understands")
         self.program, self.order = program, order
         self.variables = {"UV_PYTHON_DOWNLOADS": "never", "UV_INDEX_STRATEGY": "unsafe-best-match"}  # as pip chooses
-        self.flags: list[str] = order.constraint()
+        self.flags = [*order.sources(), *order.constraint()]
         for name, values in settings.items():
             if name in PIP_TO_VARIABLE:
                 self.variables[PIP_TO_VARIABLE[name]] = values[-1]

@@ -26,7 +26,6 @@ if sys.version_info < OLDEST:  # stands before all that an older Python can't re
     sys.exit(2)
 
 COURSE = Path(__file__).resolve().parent
-FIRST_NOTEBOOK = "00_start_here/00_start_here.ipynb"
 PYTORCH_FOR_CPU = (
     "https://download.pytorch.org/whl/cpu"  # Linux: the package index's own build brings 2.5 GB for graphics cards
 )
@@ -36,7 +35,13 @@ QUIET = {  # JupyterLab asks nobody about its news, which would hide a corner of
 # For Jupyter's server: ffnlab/untrusted_notebooks.py.
 EXTENSIONS = {"ServerApp": {"jpserver_extensions": {"ffnlab.untrusted_notebooks": True}}}
 # The first cell's imports: they leave bytecode and matplotlib's list of fonts behind, and PyTorch's files in memory.
-WARM_UP = "import torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp, ffnlab.course.figures.start_here"
+WARM_UP = """import importlib.util, torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp
+if importlib.util.find_spec("ffnlab.course"):
+    import ffnlab.course.figures.start_here"""
+COURSE_VARIABLE, ACTIVATION = (
+    "FFNLAB_COURSE",
+    "COURSE = activate(Course(",
+)  # how a package in this folder says that it is the course
 
 
 class CannotStart(Exception):
@@ -49,6 +54,9 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # not every terminal knows Unicode
     options = arguments()
+    package = own_package()
+    if package:
+        os.environ.setdefault(COURSE_VARIABLE, package)
     try:
         if options.bring:
             look_beside("bring.py")
@@ -56,6 +64,8 @@ def main() -> int:
 
             return bring(COURSE, options.bring.expanduser().absolute())
         python, is_new = set_up(options)
+        if options.wheelhouse:
+            return fill_wheelhouse(python, options)
         if options.check or options.set_up:
             if is_new:
                 subprocess.call([python, "-c", WARM_UP], cwd=COURSE, env=keeping_bytecode())
@@ -89,6 +99,12 @@ def arguments() -> argparse.Namespace:
         help=f"take PyTorch from this package index; on Linux the default is {PYTORCH_FOR_CPU}, without graphics cards; "
         "`pypi` means the usual index",
     )
+    parser.add_argument(
+        "--offline",
+        type=Path,
+        metavar="FOLDER",
+        help="install from this folder alone, without network: `--wheelhouse FOLDER` fills it on a computer of the same kind",
+    )
     parser.add_argument("--package", default="", metavar="FOLDER[EXTRA]", help="install this package too")
     parser.add_argument(
         "--constraints",
@@ -101,12 +117,32 @@ def arguments() -> argparse.Namespace:
     only.add_argument("--check", action="store_true", help="only set up, and say whether everything works")
     only.add_argument("--set-up", action="store_true", help="only set up")
     only.add_argument(
+        "--wheelhouse",
+        type=Path,
+        metavar="FOLDER",
+        help="only set up, and download into this folder all that `--offline FOLDER` needs on a computer without network",
+    )
+    only.add_argument(
         "--bring",
         type=Path,
         metavar="FOLDER",
         help="only copy your answers from the folder of an earlier edition; nothing is lost in either folder",
     )
     return parser.parse_args()
+
+
+def own_package() -> str:
+    """The package of the course, where it is another one than that of `ffnlab`."""
+    for init in sorted(COURSE.glob("*/__init__.py")):
+        if any(line.startswith(ACTIVATION) for line in init.read_text(encoding="utf-8").splitlines()):
+            return init.parent.name
+    return ""
+
+
+def first_notebook() -> str:
+    """Where the first notebook is, below this folder; empty where there is none."""
+    notebooks = sorted(path for path in COURSE.glob("[0-9]*/*.ipynb") if path.stem == path.parent.name)
+    return notebooks[0].relative_to(COURSE).as_posix() if notebooks else ""
 
 
 # What can't work, said before anything is made.
@@ -212,6 +248,12 @@ def set_up(options: argparse.Namespace) -> tuple[str, bool]:
     look_beside("pyproject.toml", "constraints.txt", "ffnlab", "installer.py")
     from installer import NotInstalled, Order, install  # beside this file
 
+    if options.offline:
+        options.offline = options.offline.expanduser().absolute()
+        if not any(options.offline.glob("*.whl")):
+            raise CannotStart(
+                f"{options.offline} holds no packages: no file ends in .whl. `--wheelhouse FOLDER` fills a folder."
+            )
     if not options.constraints.exists():
         raise CannotStart(f"there is no file {options.constraints}, which --constraints names.")
     environment, reason = (options.venv.expanduser().absolute(), "") if options.venv else environment_folder()
@@ -231,14 +273,43 @@ def set_up(options: argparse.Namespace) -> tuple[str, bool]:
     if not runs(python, "import pip" if with_pip else ""):
         make_environment(environment, reason, with_pip)
     packages = [str(COURSE), *([options.package] if options.package else [])]
-    index = options.torch_index or (PYTORCH_FOR_CPU if sys.platform == "linux" else "pypi")
+    order = Order(python, environment, packages, options.constraints, torch_index(options), bool(options.torch_index))
     try:
-        install(Order(python, environment, packages, options.constraints, index, options.torch_index is not None))
+        install(order._replace(torch_index="pypi", wheelhouse=options.offline) if options.offline else order)
     except NotInstalled as failure:
         raise CannotStart(str(failure)) from None
     write_settings(environment)
     done.write_text(fingerprint(), encoding="utf-8")
     return python, True
+
+
+def torch_index(options: argparse.Namespace) -> str:
+    """Where PyTorch comes from."""
+    return options.torch_index or (PYTORCH_FOR_CPU if sys.platform == "linux" else "pypi")
+
+
+def fill_wheelhouse(python: str, options: argparse.Namespace) -> int:
+    """Download what the environment holds for computers without network. Returns the exit status.
+
+    Raises:
+        CannotStart: something can't be downloaded or written.
+    """
+    from installer import NotInstalled, Order, fill  # beside this file
+
+    folder = options.wheelhouse.expanduser().absolute()
+    environment = Path(python).parents[1]
+    order = Order(python, environment, [], options.constraints, torch_index(options), bool(options.torch_index))
+    try:
+        wheels = fill(order, folder)
+    except (NotInstalled, OSError) as failure:
+        raise CannotStart(str(failure)) from None
+    size = sum(wheel.stat().st_size for wheel in wheels) / 1e6
+    print(
+        f"{folder} holds {len(wheels)} packages, {size:.0f} MB. Carry it with the course to a computer with the same system and "
+        f"Python {sys.version_info[0]}.{sys.version_info[1]}, and run `python start.py --offline FOLDER` there.",
+        flush=True,
+    )
+    return 0
 
 
 def write_settings(environment: Path) -> None:
@@ -305,7 +376,7 @@ def open_lab(python: str, port: int | None, no_browser: bool) -> int:
     """Open JupyterLab on the course's folder. Returns its exit status when it is closed."""
     # -P: of a file beside the notebooks that is called as a module of Python's is, nothing runs
     command = [python, "-P", "-m", "jupyterlab", f"--ServerApp.root_dir={COURSE}"]
-    command += [f"--LabApp.default_url=/lab/tree/{FIRST_NOTEBOOK}", "--log-level=WARN"]
+    command += [f"--LabApp.default_url=/lab/tree/{first_notebook()}", "--log-level=WARN"]
     if port is not None:
         command.append(f"--ServerApp.port={port}")
     if no_browser:

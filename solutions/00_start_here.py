@@ -27,6 +27,7 @@ from ffnlab.course.boards import creek
 from ffnlab.course.experiments import twin
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import start_here as figures
+from ffnlab.course.language_models import language_models
 from ffnlab.doctor import doctor
 from ffnlab.drawing import controls, style
 
@@ -128,12 +129,12 @@ controls.show(
 #
 # <details><summary>What do the lengths say?</summary>
 #
-# In this sentence, this model's FFN adds the same short row at 17 of the 19 positions. An FFN has biases, numbers that are added whatever comes in. At the other two, the next word is a coin toss without it.
+# In this sentence, this model's FFN adds the same short row at 17 of the 19 positions: its biases, which are added whatever comes in. At the other two, the next word is a coin toss without it.
 #
 # In the twin the FFN adds a long row after every word but the first. At *it* it is nearly three times as long as the one that came in. With zeros at this one position, not a single sentence is proper.
 #
-# But long is not the same as new. Put the mean in the place of the twin's rows, at all positions except *jump*, the second *was* and the last *the*. Then all 1,792 sentences are right. So only at three positions does it matter
-# what the FFN has read. In this model two are enough.
+# But long is not the same as new. Let the twin's FFN read at *jump*, the second *was* and the last *the*, and put the mean in its place elsewhere. Then all 1,792 sentences are right. So three positions are
+# enough, and all are needed: with the mean at any one, half of the sentences go wrong. In this model, *jump* and *was* are enough.
 #
 # </details>
 
@@ -351,6 +352,9 @@ quiz_hidden = ...  # "A", "B" or "C"
 quiz_hidden = "B"
 ### END SOLUTION
 
+# %% figure="language-models"
+language_models()
+
 # %% [markdown] text="handin-text"
 # ### Hand in your work
 #
@@ -378,7 +382,7 @@ progress()
 # | Without its FFN this model still writes proper sentences, but it tosses a coin for *over or into* and for *glad or sorry*. | the guess of 100 sentences |
 # | Two words decide *over or into* together, and no adding up of votes can say it. *Glad or sorry* is such a rule as well. | your table, `feeling` |
 # | A part that is switched off is replaced by something, by zeros or by a mean, and the answer depends on which. | the twin |
-# | At most positions the FFN could add the same row whatever the sentence. Only at two or three must it have read it. | the guess of positions |
+# | At most positions the FFN may add the same row whatever the sentence. In these two models it is enough that it reads the sentence at two or three. | the guess of positions |
 # | In a large model about two thirds of the numbers are in the FFNs. | the guess about GPT-3 |
 #
 # Can attention find such a rule by itself? Notebook `01_attention` is about what attention can and cannot do. In a hurry to meet the FFN? Go to `02_feed_forward`.

@@ -151,7 +151,7 @@ except NotImplementedError:
 # %% figure="scaled-after"
 veil("Is attention linear?", "when you have guessed", of="scaled_zero", text="""
 **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at s = 1 and at s = −1, and nowhere else on
-the curve. The curve has a gap at s = 0, because both sides are zero there. So “attention is linear” is true with A frozen and false with A free.
+the curve.
 """)
 
 # %% [markdown] text="superposition-text"
@@ -195,16 +195,17 @@ Attention is linear in the **values**, as long as the weights stay as they are. 
 # %% [markdown] text="quiz_linear-text"
 # ### Question `quiz_linear`
 #
-# You compute A once, from one sentence X, and keep it. Then you feed the sentence 3X through the head, with this A. The output is …
+# You compute A from a sentence, and keep it. At *jump* it gives *creek* 40 %. Then you multiply the vector of *creek* by 3, leave all other words alone, and use the
+# old A. The output at *jump* is …
 #
-# - **A.** exactly three times the output for X.
-# - **B.** three times the output for X only if the queries are kept as well.
-# - **C.** another one, because the softmax is not linear.
+# - **A.** three times the old output.
+# - **B.** the old output, plus 0.8 times what *creek* would give there with all of the weight.
+# - **C.** something else, because the softmax is not linear.
 
 # %% quiz="quiz_linear"
 quiz_linear = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
-quiz_linear = "A"
+quiz_linear = "B"
 ### END SOLUTION
 
 # %% [markdown] text="votes-text"
@@ -246,16 +247,15 @@ for ffn in (False, True):
     print(f"         cold creek {over[0]:6.2f}   warm lawn  {over[1]:6.2f}   together {sum(over):8.4f}")
 
 # %% [markdown] text="break_head-text"
-# Without its FFN, the twin has the same total twice, to the last digit shown. No training could separate the two, because both pairs are made of the same four words. With its FFN on, one
-# total is above 0 and the other is below it.
+# Without its FFN, the twin has the same total twice, to the last digit shown. No training could separate the two, because both pairs are made of the same four words.
 #
 # **So one weighted sum of a mix with fixed weights can't say *over* or *into*.**
 #
 # ## 4 · One head, two heads
 #
 # Then let the weights move. Put a head with queries and keys at *jump*. Its query belongs to *jump*, so it is the same in all four sentences. Therefore each word w has
-# one score $s_w$ there and one value $v_w$, which is a single number here. The other words are always the same, and we leave
-# them out. In *cold creek* the head makes the mix
+# one score $s_w$ there and one value $v_w$, which is a single number here. The other words are the same in all four sentences. They add the same two numbers to each,
+# one above the line and a positive one below it. That changes nothing in what follows, so we leave them out. In *cold creek* the head makes the mix
 #
 # $$\frac{e^{s_\mathrm{cold}}\, v_\mathrm{cold} + e^{s_\mathrm{creek}}\, v_\mathrm{creek}}{e^{s_\mathrm{cold}} + e^{s_\mathrm{creek}}}$$
 #
@@ -265,24 +265,28 @@ for ffn in (False, True):
 #
 # *{points} · difficulty ●●○ · 10 minutes*
 #
-# Somebody has such a head in a closed box, and claims that it gets all four sentences right: *into* for the warm creek and the cold lawn, *over* for the two others. Show
-# that it does not, whatever its scores and values are.
+# Somebody has such a head in a closed box, and claims that it follows a rule in every sentence. They may have more weathers and places than we do, and another rule, but never one
+# that a head can follow. Find a sentence that the head gets wrong.
 #
-# - **Takes** a function `says`. `says("cold", "creek")` is what the head says there: `"over"` or `"into"`.
-# - **Returns** a sentence that the head gets wrong, such as `("cold", "creek")`.
-# - Half of the points are for any number of questions. The other half is for never asking more than three.
-# - One of the boxes is stubborn: it has not settled which head it is, and stays right for as long as any head could.
+# - **Takes** `says`, `rule`, `weathers` and `places`. The last two are lists of words. `says("cold", "creek")` is what the head says there, and `rule("cold", "creek")` what is right: `"over"` or `"into"`.
+# - **Returns** a weather and a place, such as `("cold", "creek")`, with which `says` and `rule` differ.
+# - Half of the points are for any number of questions to `says`. The other half is for never asking it more than three. `rule` is free.
+# - Some boxes are stubborn: they have not settled which head they are, and stay right for as long as any head could.
 
 
 # %% exercise="break_head"
-def break_head(says):
-    """A sentence (weather, place) that a single head at jump gets wrong. says(weather, place) is what it says there."""
+def break_head(says, rule, weathers, places):
+    """A sentence (weather, place) that a single head at jump gets wrong. says(weather, place) is what it says there, rule(weather, place) what is right."""
     ### BEGIN SOLUTION
-    right = {("cold", "creek"): "over", ("warm", "lawn"): "over", ("warm", "creek"): "into"}
-    for sentence, way in right.items():
-        if says(*sentence) != way:
-            return sentence
-    return "cold", "lawn"  # nobody asked, but no head is right about all four
+    for w in weathers:
+        for v in weathers:
+            for p in places:
+                for q in places:
+                    if rule(w, p) == rule(v, q) != rule(w, q) == rule(v, p):  # the votes of both pairs have the same sum
+                        for sentence in ((w, p), (v, q), (w, q)):
+                            if says(*sentence) != rule(*sentence):
+                                return sentence
+                        return v, p  # nobody asked, but no head is right about all four
     ### END SOLUTION
     raise NotImplementedError
 
@@ -294,7 +298,8 @@ def break_head(says):
 # $$\frac{\sum_w e^{s_w} v_w}{\sum_w e^{s_w}}$$
 #
 # Above the line each word brings a fixed number, e^score · value. Below the line is a positive number, and dividing by it changes no sign. So whether the mix is above 0
-# is decided by a sum with one number for each word. These are votes again, and votes lose.
+# is decided by a sum with one number for each word. These are votes again. A cold creek and a warm lawn have the same four votes as a warm creek and a cold lawn, so votes lose against every rule
+# that says one word in the first two and the other word in the last two.
 #
 # </details>
 #
@@ -340,7 +345,12 @@ try:
             first, second = mixes(weather, place, largest).tolist()
             said = "into" if first + second > 0 else "over"
             print(f"largest = {largest:4}   {weather} {place}: {first:z7.3f} + {second:z7.3f} = {first + second:z7.3f}, which says {said}")
-    accused = break_head(lambda weather, place: "into" if mixes(weather, place, 50).sum() > 0 else "over")
+    accused = break_head(
+        says=lambda weather, place: "into" if mixes(weather, place, 50).sum() > 0 else "over",
+        rule=lambda weather, place: "over" if (weather == "cold") == (place == "creek") else "into",
+        weathers=["cold", "warm"],
+        places=["creek", "lawn"],
+    )
     print("break_head says that this box is wrong about a", *accused)
 except NotImplementedError:
     print("This prints something once break_head and two_heads are written.")
@@ -432,7 +442,7 @@ play(fold.xor())
 # - For the inputs (0, 1) and (1, 0) the output is `into`. For (0, 0) and (1, 1) it is `over`. It may be off by a hundredth of the distance between them.
 #
 # **Your own network.** If it has two neurons, it then presses the sheet below the check, and the board counts how many of your numbers are not 0. Can you do with
-# fewer? Run your cell again, then that one.
+# fewer?
 
 
 # %% exercise="xor_weights"

@@ -13,8 +13,8 @@
 # %% [markdown] text="title"
 # # 02 · Light a lamp
 #
-# In notebook 00 you switched a whole FFN off. Here it is open. The lamps are its 64 **neurons**, at the moment when it has read *jump*. At the cold creek two of them are lit. Put lamps out, light others, and
-# see where the dog goes.
+# In notebook 00 you switched the FFN of the creek model off. Here you open it. Each lamp is one of its 64 **neurons**, and shows how active that neuron is when the model has just read *jump*. At the cold
+# creek two lamps are lit. Put lamps out, light others, and see where the dog goes.
 #
 # <span class="ffn-notebook-only">To wake the lamps up, press <b>Shift + Enter</b> three times.</span>
 
@@ -44,7 +44,7 @@ You lit a neuron that looks for something else. At *jump*, nothing that it waits
 goes on from there: at the end the dog is glad about the snow.
 
 Setting a neuron by hand to see what follows is an **intervention**. With large models it is called *activation steering*. An intervention tells you what a neuron *can* do. Watching it does not.
-But does an intervention tell you what the neuron is *for*? Below, all 64 are lit in turn, and one of them has something to say about that.
+But does an intervention tell you what the neuron is *for*?
 """)
 
 # %% figure="words-names"
@@ -82,8 +82,10 @@ for neuron in range(64):
     if max(shares) > 0:
         print(f"neuron {neuron:2}  ", *(f"{share:6.0%}" for share in shares))
 
-# %% [markdown] text="steer-all-after"
-# Neurons 1 and 42 you know. Did you expect neuron 33? It is never lit at *jump*. So lighting a neuron shows what it *can* do to the model. What it is *for*, you learn only if you also watch when it is lit by itself.
+# %% figure="steer-all-after"
+veil("Can or is for?", "when you have guessed", of="who_can_steer", text="""
+Lighting a neuron shows what it *can* do to the model. What it is *for*, you learn only if you also watch when it is lit by itself.
+""")
 
 # %% figure="anatomy"
 anatomy.block("02")
@@ -155,8 +157,9 @@ controls.show(
 # %% [markdown] text="by-hand-formula"
 # Switch ReLU on and count. Then drag the point over a kink: which numbers begin to move there, and which stop?
 #
-# **Could one matrix and one bias do that?** No, because they make one flat piece, as without ReLU. On it f(1, 1) + f(0, 0) equals f(1, 0) + f(0, 1), whatever the weights are. These are the votes of notebook 00.
-# But for *over* the first sum is 2 + 1 = 3, and the second is 0 + 0 = 0. It is ReLU that makes the difference.
+# **Could one matrix and one bias do that?** Call the height of the sheet f(cold, water). One matrix and one bias make one flat piece, as without ReLU. On a flat piece f(1, 1) + f(0, 0) always equals
+# f(1, 0) + f(0, 1), whatever the weights are. These are the votes of notebook 00. But this network's sheet for *over* has 2 + 1 = 3 for the first sum, and 0 + 0 = 0 for the second. So one matrix can't make it.
+# The difference is ReLU.
 #
 # In one line, for all neurons at once:
 #
@@ -179,11 +182,11 @@ controls.show(
 #
 # ### Catch them all
 #
-# Here are 32 boxes. Each claims to be this formula, with one token, one neuron and one number in each array. One box is right. In the others are the mistakes
-# that people make when they write it.
+# Here are 32 boxes. Each claims to compute this formula. One box does. In the others are the mistakes that people make when they write it. To begin with, there is one token of one number, and one neuron, so `x`
+# and the four arrays have one number each. These are the five dials.
 #
-# Turn a dial. A box marked ≠ gives a wrong answer to your numbers. To keep a test, work out its right answer: `z`, what the neuron reads, and `y`, what
-# comes out. Then the marked boxes open and tell you what is wrong in them.
+# Turn a dial. A box is marked ≠ if it gives a wrong answer to your numbers. The five numbers are a **test** that catches it. To keep the test, work out its right answer: `z`, what the neuron adds up,
+# and `y`, what comes out. Then the marked boxes open and tell you what is wrong in them.
 
 # %% figure="catch"
 play(catch.catch_them_all("ffn_forward"))
@@ -193,24 +196,24 @@ play(catch.catch_them_all("ffn_forward"))
 #
 # *{points} · difficulty ●●○ · 12 minutes*
 #
-# Twelve of the wrong boxes return the right number at every setting of the dials. Your own tests can do more than dials. Write a suite that catches all 31.
-#
-# It is a list of tests, each a dict:
+# Twelve of the wrong boxes return the right number at every setting of the dials. Your own tests can do more than dials. Write a
+# list of tests that together catch all 31. Each test is a dict:
 #
 # | key | what it is | default |
 # |---|---|---|
 # | `x`, `W1`, `b1`, `W2`, `b2` | the numbers, in lists. `x` is one token [d_model], a sentence [T, d_model] or a batch [B, T, d_model] | |
-# | `act` | "relu", "abs", "square" or "tanh" | "relu" |
-# | `dtype` | "float32" or "float64", of all five | "float32" |
-# | `turned` | `True`: the same `x`, stored with its first two dimensions exchanged, as `.transpose(0, 1)` leaves it | `False` |
-# | `look` | what to look at besides the answer: "gradient", "x", or a list of both. "x": has `x` been changed? | nothing |
+# | `act` | the activation: "relu", "abs", "square" or "tanh" | "relu" |
+# | `dtype` | of all five: "float32" or "float64" | "float32" |
+# | `turned` | `True`: `x` has the same numbers, but in memory they are in another order, as `.transpose(0, 1)` leaves them | `False` |
+# | `look` | what to look at besides the answer: "gradient" (does it reach the arrays?), "x" (has it been changed?), or a list of both | nothing |
 #
-# `{"x": [[2]], "W1": [[2]], "b1": [-1], "W2": [[2]], "b2": [1]}` is a test of the dials. It has 5 numbers.
+# One setting of the dials is `{"x": [[2]], "W1": [[2]], "b1": [-1], "W2": [[2]], "b2": [1]}`, a test with 5 numbers.
 #
-# A test catches a box that raises an error, or whose answer differs from the right box's in shape, dtype or numbers. With `look`, it also catches wrong gradients and a changed `x`.
-# The right answers are worked out for you. All tests together may have 40 numbers.
+# A test catches a box that raises an error, or whose answer differs from the right one in shape, dtype or numbers. With `look`, it also catches a gradient that is cut off, or a changed `x`. The right answers are
+# worked out for you. All tests together may have up to 40 numbers.
 #
-# 20 boxes, 26 and all 31 earn a point each. The fourth is for a suite of all 31 that can't be made with fewer numbers.
+# You get one point for 20 boxes, one for 26, and one for all 31. The fourth point is for catching all 31 with as few numbers as possible. The cell below the check shows
+# which boxes are still closed.
 #
 # *Stuck? Run `hint("catch_mistakes")` in a cell of your own.*
 
@@ -227,7 +230,7 @@ catch_mistakes = [
 ### END SOLUTION
 
 # %% code="catch_mistakes-report"
-# How far are you? Box numbers are those of the board.
+# How far are you? The boxes have the same numbers as on the board.
 print(test_suites.report(catch_mistakes))
 
 # %% [markdown] text="ffn_forward-text"
@@ -256,15 +259,15 @@ def ffn_forward(x, W1, b1, W2, b2, act):
 # ### A classmate's code
 #
 # Two neurons with the same kink seem to be one too many, so this code merges them. If the second's weights and bias are `times` those of the first, it deletes the second and adds `times` its output weight to the
-# first. We tried it on 10,000 random networks, and on 10,000 in which one neuron was another one, only stronger or weaker. The smaller network
-# said the same each time. The code is wrong all the same.
+# first. We tried the code on 10,000 random networks, and on 10,000 in which one neuron was a stronger or weaker copy of another one. Each time, the smaller network said the same as the old one. But the code
+# is wrong.
 #
 # ### Exercise `merged_counterexample`
 #
 # *{points} · difficulty ●●○ · 5 minutes*
 #
-# Find neurons for which the smaller network says something else about one of the four things. A neuron is four numbers: its weights for cold and
-# for water, its bias, and what it writes. Any such network earns most of the points. How few neurons can you do it with?
+# Find a network that is no longer the same when it is merged: about the cold creek, the warm creek, the cold lawn or the warm lawn, the merged network says another number. Write the network as a list of neurons,
+# as in the next cell. A neuron is four numbers: its weights for cold and for water, its bias, and what it writes. Any such network earns most of the points. The rest is for as few neurons as possible.
 #
 # *Stuck? Run `hint("merged_counterexample")` in a cell of your own.*
 

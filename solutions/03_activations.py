@@ -318,6 +318,8 @@ play(wire.ever())
 # %% [markdown] text="deep_square-text"
 # ## Fold it
 #
+# *deeper: the core path goes on with “Let it learn”*
+#
 # To stay within a thousandth of x², a wire needs 23 pieces, and so one layer needs 22 neurons. But a Transformer has an FFN in every block, and the blocks are stacked. What can
 # a second layer do with fewer neurons than a wider first one?
 #
@@ -510,10 +512,10 @@ quiz_proof = "A"
 # | Without an activation a network is one straight line, however large it is. | the first board |
 # | A ReLU neuron turns the wire at its kink and nowhere else, so after the last kink the wire is straight for ever. | `steepest_counterexample`, *For ever* |
 # | With enough kinks, one hidden layer follows any continuous curve on a closed interval; nothing says that training finds them. | `curve_interpolant`, *Beat the machine* |
-# | Every layer after a fold acts on both halves at once, so a stack of layers can make many kinks with few neurons. | the board of *Fold it*, `deep_square` |
+# | Every layer after a fold acts on both halves at once, so a stack of layers can make many kinks with few neurons. | *Fold it* and `deep_square`, both deeper |
 # | A ReLU neuron that is silent for every input is dead on that data, and a smooth one can be lost as well. | *Let it learn*, *Four activations* |
 #
-# **Your own part.** The creek model of notebook 00 has 64 neurons with a kink each. Once you have earned `activation`, these kinks are yours.
+# **Your own part.** The creek model of notebook 00 has 64 neurons with a kink each. Once you have earned `activation`, which is deeper, these kinks are yours.
 #
 # Next: `04_every_position`, where one network meets a whole sentence.
 

@@ -19,7 +19,7 @@
 #
 # You can't open a box, but you can change the words. Press the last one, *it*. It becomes *ditch*, and a lamp lights wherever an output has moved. The sign ≠ means: one word, two answers.
 #
-# Box 9 is the creek model of notebook 00, from its words up to what its FFN writes.
+# One of the nine you have met before.
 #
 # <span class="ffn-notebook-only">To wake the boxes up, press <b>Shift + Enter</b> three times.</span>
 
@@ -215,7 +215,8 @@ for inspector in (ones, zeros, first, neighbours, mirror, shuffle):
 # Each of the six leaves a gap, and attention fools four of them. **Write one box that fools five.**
 #
 # - **Takes** a sentence `X` [T, d] and **returns** a tensor of the same shape. T is at least 6. The inspectors come several times, with other words and lengths.
-# - It has to cheat: in most sentences of random words, two outputs that the rules want to be equal differ by more than 1/50 of the largest output.
+# - It has to cheat. We take a sentence of random words, and others in which some of these words come again, moved or among new ones. In most cases a word gets two answers that differ by
+#   more than 1/50 of the largest output.
 # - It is a function: the same sentence always gets the same outputs, and `X` stays as it was.
 #
 # A box that fools four earns one point. Below your check you can send the inspectors to your box, as often as you like. **Is there a box that fools all six?**
@@ -272,7 +273,7 @@ So an inspector should come in plain clothes: in random words, new ones each tim
 # - Outputs may be tiny or huge, so measure differences relative to the largest output. Under 1/10,000 it is rounding. A cheat shows as more than 1/50 on typical random inputs. Some cheat
 #   at one position only.
 #
-# Below your check, send it into the nine boxes that you know, and into 34 others. Each box counts the sentences that it is fed: three in one call count as three. **How few can you manage with?** Can
+# Below your check, send it into the nine boxes that you know, and into 35 others. Each box counts the sentences that it is fed: three in one call count as three. **How few can you manage with?** Can
 # a single one be enough? Take no derivatives, because a derivative is a second look: it tells what the box would say to other words. Change your function, run its cell, then the board's.
 
 

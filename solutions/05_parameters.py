@@ -220,17 +220,17 @@ for shape, number in Counter(file.values()).most_common():
 # - `"d_model"` and `"d_ff"`;
 # - `"ffns"`, how many FFNs there are, and `"gated"`, whether they are;
 # - `"attentions"`, how many there are, and `"shared"`, whether keys and values have fewer heads than the queries;
-# - `"ffn_share"`, the FFNs' part of all numbers in the file, from 0 to 1.
+# - `"ffn_share"`, the part of all numbers in the file that the matrices of the FFNs have, from 0 to 1. Leave the FFNs' biases out.
 #
 # What you can rely on:
 #
 # - A matrix is stored as `nn.Linear` does it: [what it puts out, what it reads]. Each has the stream, d_model, on one side.
+# - All query heads of an attention are together d_model wide, and d_ff is larger than d_model.
 # - There are at least three blocks, each with one FFN. A block may have two attentions, and blocks may differ in that. FFNs are alike, and so are attentions.
-# - d_ff is larger than d_model, and larger than all heads of an attention together. If one attention shares keys, all do. If the first matrix of an FFN has a bias, all of its matrices have one.
-# - What is left over is norms, tables [rows, d_model] of words, positions and the like, each there once or twice, and perhaps one layer [d_model, d_model] at the end. No table has as many rows as a matrix
-#   in a block.
+# - What is left over is biases, norms, tables [rows, d_model] of words, positions and the like, each there once or twice, and perhaps one layer [d_model, d_model] at the end. No table has
+#   as many rows as a matrix in a block.
 #
-# Together the heads may be wider than d_model. Shared keys may then be exactly d_model wide. A vocabulary may be very small.
+# A vocabulary may be very small, even smaller than shared keys are wide.
 #
 # *Stuck after fifteen minutes? `hint("audit_file")`.*
 
@@ -242,28 +242,17 @@ def audit_file(shapes):
     count = Counter(shapes)
     matrices = [shape for shape in count if len(shape) == 2]
     d = next(size for size in matrices[0] if all(size in shape for shape in matrices))
-    back = [reads for gives, reads in matrices if gives == d]  # a table never leads back to the stream
-    d_ff = max(back)
+    d_ff = max(reads for gives, reads in matrices if gives == d)  # a table never leads back to the stream
     ffns, into = count[d, d_ff], count[d_ff, d]
-    heads = next((width for width in back if width not in (d, d_ff)), d)  # all heads of an attention together
-    keys = [gives for gives, reads in matrices if reads == d and gives < heads and count[gives, d] >= 2 * ffns]
-    if keys:
-        attentions = count[keys[0], d] // 2
-    elif heads == d:
-        attentions = count[d, d] // 4
-    else:
-        attentions = count[d, heads]
-    ffn = (into + ffns) * d * d_ff
-    if (d_ff,) in count:
-        ffn += into * d_ff + ffns * d
+    keys = [gives for gives, reads in matrices if gives < d and count[gives, reads] >= 2 * ffns]
     return {
         "d_model": d,
         "d_ff": d_ff,
         "ffns": ffns,
         "gated": into == 2 * ffns,
-        "attentions": attentions,
+        "attentions": count[d, d] // (2 if keys else 4),
         "shared": bool(keys),
-        "ffn_share": ffn / sum(math.prod(shape) for shape in shapes),
+        "ffn_share": (into + ffns) * d * d_ff / sum(math.prod(shape) for shape in shapes),
     }
     ### END SOLUTION
     raise NotImplementedError
@@ -321,12 +310,11 @@ quiz_count = "B"
 # %% [markdown] text="quiz_printed-text"
 # ### Question `quiz_printed`
 #
-# A tutorial has a plain FFN with biases, d_model = 512 and d_ff = 2048, and prints “Parameter count: 4,197,376”. Attention, without biases, has 1,048,576. So, it prints, the FFN has 80.0 % of both. What is
-# the FFN's share?
+# A tutorial builds a plain FFN with biases, says that d_model = 512 and d_ff = 2048, and prints “Parameter count: 4,197,376”. That is not the count of this FFN. Which of these has so many?
 #
-# - **A.** 80.0 %, as printed.
-# - **B.** 50.0 %
-# - **C.** 66.7 %
+# - **A.** One with d_model = 512 and d_ff = 4096.
+# - **B.** Two FFNs such as the tutorial means, one after the other.
+# - **C.** One with d_model = 1024 and d_ff = 2048.
 
 # %% quiz="quiz_printed"
 quiz_printed = ...  # "A", "B" or "C"

@@ -55,7 +55,11 @@ class FFN(nn.Module):
 play(forget.one())
 
 # %% figure="forget-after"
-veil("What have you pressed out?", "when Bamaba has forgotten", of="forget_one.forgets", text="""
+veil(
+    "What have you pressed out?",
+    "when Bamaba has forgotten",
+    of="forget_one.forgets",
+    text="""
 No neuron is *the* memory of oats. Sixteen and more push oats for Bamaba, and each of them pushes something for other people too. Each question lights about half of
 the 128 neurons, and each question another half. So the store has neither a drawer for each fact nor an even blur: a fact is a sum of many small pushes, a few of them larger than the rest.
 
@@ -63,7 +67,8 @@ Oats lead by 8.1. A neuron counts by what it does to this *lead*: what it adds t
 lead by 0.4. Two neurons are enough, and not always the strongest: try 41 and 74. They take only 4.9 from oats, but they also held *flutes* down.
 
 And the dark squares? They are people who needed the same neurons.
-""")
+""",
+)
 
 # %% [markdown] text="header"
 # | | |
@@ -73,15 +78,15 @@ And the dark squares? They are people who needed the same neurons.
 # | **You need** | `02_feed_forward`; a training loop seen once |
 # | **Points** | {points} |
 #
-# In the creek model some neurons know when to say *over*. Before we read their keys, here is a store that is far less tidy. At the end we write a rule of our own into the creek model.
+# Notebook 02 found neurons of the creek model that know when to say *over*. This store is far less tidy. At the end we return to the creek, and write a rule of our own into its model.
 
 # %% [markdown] text="rests-text"
 # ## What does the fact rest on?
 #
-# In the store a question is a vector x of 32 random numbers, and each of the 64 answers is another one. The network adds its output to x, as a residual connection does. An
-# answer's score is the dot product of that sum and the answer's vector. The highest score is what the network says.
+# Each of the 512 people is a question: a vector x of 32 random numbers. Each of the 64 answers is such a vector, too. The FFN reads x, and a residual connection adds x to what the FFN
+# writes. An answer's score is the dot product of x + FFN(x) and the answer's vector. The network says the answer with the highest score.
 #
-# Nothing connects Bamaba's question with oats but the 128 neurons. A neuron has three parts, which Geva et al. ([2021](https://arxiv.org/abs/2012.14913)) gave these names:
+# Only the 128 neurons connect Bamaba's question with oats. A neuron has three parts, which Geva et al. ([2021](https://arxiv.org/abs/2012.14913)) gave these names:
 #
 # | | | neuron j, with `nn.Linear` |
 # |---|---|---|
@@ -89,19 +94,19 @@ And the dark squares? They are people who needed the same neurons.
 # | **coefficient** | how strongly it fires for this x: h_j = relu(x · key_j + b1_j) | a single number, no weight |
 # | **value** | what it writes, times the coefficient | `linear2.weight[:, j]` |
 #
-# One also reads “Hidden (values)”. But what is stored can't change from token to token, and the activations do: they are coefficients. So the output is a sum of what the neurons write:
+# Some pages write “Hidden (values)”, and so call the firing a value. But a value is stored: it is the same for every x. How strongly a neuron fires changes with x. So the output is a sum of what the neurons write:
 #
 # $$\mathrm{FFN}(x) = b_2 + \sum_j h_j \cdot \mathrm{value}_j$$
 #
-# It looks like attention with keys and values that are learned. But there is no softmax: many coefficients can be large at once.
+# This looks like attention whose keys and values are learned. But there is no softmax: many neurons can fire strongly at once.
 #
-# Here is one neuron: its key, the eight people for whom it fires most, and the eight answers along which its value points most. Look at a few.
+# Here is one neuron: on the left the eight people for whom it fires most, on the right the eight answers that its value pushes most. Look at a few neurons.
 
 # %% figure="neuron"
 controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1, 1, 80))
 
 # %% [markdown] text="decompose_output-text"
-# People on the left often have an answer on the right, 2.4 times as often as chance would bring. Key and value belong together. Still, no neuron belongs to one person.
+# The people on the left often like something on the right, 2.4 times as often as chance would bring. So key and value belong together. Still, no neuron belongs to one person.
 #
 # ### Exercise `decompose_output`
 #
@@ -111,7 +116,7 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 #
 # - **Takes** `ffn`, a module like the `FFN` of the first cell, and one question `x` [d_model].
 # - **Returns** a tensor [d_ff, d_model], in the dtype of `x`. Row j is what neuron j writes: its coefficient times its value.
-# - A neuron that does not fire has a row of zeros. All rows and `b2` add up to `ffn(x)`.
+# - A neuron that does not fire has a row of zeros. To test your code: all rows, added up, and `ffn.linear2.bias` give `ffn(x)`.
 #
 # Stuck? Run `hint("decompose_output")` in a cell of your own.
 
@@ -127,7 +132,7 @@ def decompose_output(ffn, x):
 
 
 # %% [markdown] text="silence_strongest-text"
-# The dot product of a row and an answer is what the neuron adds to that answer's score: its **contribution**, a number with a sign. The bars on the board are contributions.
+# A row of yours is a vector. Its dot product with an answer is what the neuron adds to that answer's score. We call this its **contribution**, a number with a sign. The bars on the board are contributions to oats.
 #
 # ### Exercise `silence_strongest`
 #
@@ -139,7 +144,7 @@ def decompose_output(ffn, x):
 # - **Returns** a new module in which the k neurons with the largest contribution along `direction`, for this `x`, are silent for every question. A neuron that pushes the other way has a negative contribution.
 # - `b2` and all other neurons stay as they are, and so do `ffn`, `x` and `direction`.
 #
-# Bamaba is an anecdote. Below the check, five stores of 512 facts are loaded, and your function is tried on every fourth person.
+# One person proves little. So below the check your function is tried in five stores of 512 facts, on every fourth person.
 
 
 # %% exercise="silence_strongest"
@@ -184,18 +189,20 @@ try:
         shares = "  ".join(f"{share:4.0%}" for share in forgot)
         print(f"strongest {k} out: the person forgets in {shares}; with {others.mean():.0f} others, on average")
 except NotImplementedError:
-    print("This cell lights up when silence_strongest is written. That is deeper: on the core path it stays dark.")
+    print("Your silence_strongest, which is deeper, would ask five stores here. These are fifteen others:")
+    for k, shares in fact_stores.read_knockouts()["lost"].items():
+        print(f"strongest {k} out: the person forgets in", "  ".join(f"{share:4.0%}" for share in shares))
 
 # %% [markdown] text="forget_one-text"
 # ## And nobody else
 #
-# Strongest first is a blunt way to delete a fact. It takes others along: is that the store's nature, or the method's? Go back to the board at the top and make Gofine forget, and nobody else. You may take weaker neurons. And a neuron that alone costs somebody an answer may cost nothing together with another one.
+# Strongest first is a blunt way to delete a fact, since it takes others along. Is that the store's nature, or the method's? Go back to the board at the top and make Gofine forget, and nobody else. You may take weaker neurons. And two together may cost nobody else an answer, though one of them alone does.
 #
 # ### Exercise `forget_one`
 #
 # *{points} · difficulty ●●● · 15 minutes · deeper*
 #
-# Now try Godelu on the board. She takes patience, so do it by code, and in stores that you have not seen.
+# Now try Godelu on the board. She takes patience, so do it by code, and in stores that you have not seen. Once they are right, ask your function for Godelu, who is person 204 of the store on the board: run `E, U, y, ffn = stores[0]` and `forget_one(ffn, E, U, y, 204)` in a cell of your own. Then press what it says.
 #
 # - **Takes** `ffn` as before, the questions `E` [N, d_model], the answers `U` [C, d_model], the right answers `y` [N], whole numbers below C, and the number `n` of a person. Scores are `(E + ffn(E)) @ U.T`.
 # - **Returns** a list of at most four neurons. Without them person n gives a wrong answer, and everybody else the right one.
@@ -224,16 +231,12 @@ def forget_one(ffn, E, U, y, n):
     raise NotImplementedError
 
 
-# %% code="alone" output="fixed"
-E, U, y, ffn = stores[0]
-try:
-    for n in (85, 204, 214):
-        print(f"{figures.name(n)}: {sorted(int(j) for j in forget_one(ffn, E, U, y, n))}")
-except NotImplementedError:
-    print("This cell lights up when forget_one is written. That is deeper: on the core path it stays dark.")
-
 # %% figure="alone-after"
-veil("Can everyone be made to forget alone?", "when Gofine alone has forgotten", of="forget_one.gofine", text=f"""
+veil(
+    "Can everyone be made to forget alone?",
+    "when Gofine alone has forgotten",
+    of="forget_one.gofine",
+    text=f"""
 Not by four of the ten strongest neurons. With more neurons to choose from, more people can be. We tried 64 people in each of fifteen other stores:
 
 | which neurons may go | alone, out of 64 |
@@ -243,7 +246,8 @@ Not by four of the ten strongest neurons. With more neurons to choose from, more
 | at most four of the {fact_stores.WIDE_CHOICE} strongest | {fact_stores.told_alone("wide")} |
 
 So what else is lost depends on the choice and on how long one looks. The rest resisted us, which does not prove that it can't be done. *Where* a fact rests and *how* to take it out are two questions.
-""")
+""",
+)
 
 # %% [markdown] text="spare_counterexample-text"
 # ### A classmate's code
@@ -282,8 +286,8 @@ spare_counterexample = [[1, 0, 2], [0, 1, 1], [-1, -1, -3]]  # all three togethe
 # %% [markdown] text="full-text"
 # ## A fuller store
 #
-# The store had 512 facts in 128 neurons. The next board has six stores with 128 neurons. The emptiest holds 64 facts, the fullest 2,048, and each knows all its facts. Guess first, then fill the store. How full must the store be before one press
-# is enough? Bamaba has a different answer in each store.
+# So far 128 neurons held 512 facts. The next board has six stores, each with 128 neurons. The emptiest holds 64 facts, the fullest 2,048, and each knows all its facts. Guess first. Then move the slider: how full must a store be before one press
+# is enough? Bamaba likes something else in each store.
 
 # %% figure="predict-full-store"
 predict("full_store")
@@ -292,21 +296,27 @@ predict("full_store")
 play(forget.fill())
 
 # %% figure="fill-after"
-veil("What has changed?", "when one press was enough", of="forget_fill.full", text="""
-Not the neurons that carry a fact. The curves on the right hardly fall. If n equal neurons carried a fact, they would show n, and they go from about 17½ to about 15½. So it is not
-scarcity that makes neurons share.
+veil(
+    "What has changed?",
+    "when one press was enough",
+    of="forget_fill.full",
+    text="""
+Not how many neurons carry a fact. The curves on the right hardly fall: they go from about 17½ to about 15½. So neurons do not share because room is scarce.
 
-What has shrunk is the **lead**, beside a single push. In the board's store of 64 facts the right answer is typically 12 ahead of the next one, and its strongest neuron adds 5. In the store of 2,048 it is only 3 ahead,
-and its strongest neuron adds 11. So few facts survive the loss of that neuron. In the fullest store there is even one, neuron 77, that takes 0.4 from Bamaba's answer. Without it the answer is lost, because it held a rival down.
+What has shrunk is the **lead**, compared with a single push. In the board's store of 64 facts the right answer is typically 12 ahead of the next one, and its strongest neuron adds 5. In the store of 2,048 it is only 3 ahead,
+and its strongest neuron adds 11. So few facts survive the loss of that neuron.
+
+Even a neuron that pushes the other way can be needed. In the fullest store neuron 77, which is not on the board, takes 0.4 from *lakes*. But it takes 4.3 from *skiing*, which is only 3.7 behind. Without it, skiing leads.
 
 A neuron that serves many facts is called *polysemantic*, and facts stored like this *distributed*.
-""")
+""",
+)
 
 # %% [markdown] text="write-text"
 # ## Write one in
 #
-# Now the other way round. We add one neuron to the store. Its key is Bamaba's question, its value points along *tea*, and you set the other two numbers: the threshold, which is a negative bias, and the strength
-# of the value.
+# Now the other way round: we add one neuron to the store of 512 facts. Its key is Bamaba's question, and its value points along *tea*. You set two numbers. The neuron fires for those whose match with the key is above the **threshold**; in a network, that is a negative bias. The **strength**
+# says how long the value is.
 
 # %% figure="write"
 play(forget.write())
@@ -319,11 +329,12 @@ play(forget.write())
 # Make one new neuron that changes the answer of one person and of no other.
 #
 # - **Takes** `ffn` as before, the questions `E` [N, d_model], the answers `U` [C, d_model], the number `n` of a person, and the number `c` of the new answer.
-# - **Returns** a triple `(key, bias, value)`: `key` [d_model], `bias` one number, `value` [d_model]. Whoever uses your neuron adds relu(x · key + bias) · value to the output.
-# - For every row of `E` but row n the neuron is silent. For row n, c leads: its score (x + output) · `U[c]` is at least 1 above all others.
+# - **Returns** a triple `(key, bias, value)`: `key` [d_model], `bias` one number, `value` [d_model]. For a question x your neuron writes relu(x · key + bias) · value.
+# - For every row of `E` but row n the neuron is silent.
+# - For row n, c leads. The scores are now (x + `ffn(x)` + what your neuron writes) · `U[k]`, and that of c is at least 1 above each other.
 # - In the check all questions are equally long, and so are all answers. But some questions are much like person n's, so the threshold must be found, not guessed. Change nothing that you are given.
 #
-# The cell below the check tries your neuron in the store above, and changes the answer of each of the 512 people, one at a time.
+# Below the check, you can write a fact of your own into the store. Then your function changes the answer of each of the 512 people, one at a time.
 
 
 # %% exercise="write_fact"
@@ -341,29 +352,41 @@ def write_fact(ffn, E, U, n, c):
 
 
 # %% code="write-all"
+person, likes = "Bamaba", "tea"  # change them: write a fact of your own
 E, U, y, ffn = stores[0]
+who, what = [figures.name(n) for n in range(len(E))].index(person), figures.LIKES.index(likes)
+
+
+def answers_with(n, c):
+    """What the store says to all questions with your neuron in it: [512]."""
+    key, bias, value = write_fact(ffn, E, U, n, c)
+    fires = torch.relu(E @ key + bias)  # [512]
+    return ((E + ffn(E)) @ U.T + fires[:, None] * (value @ U.T)).argmax(1)
+
+
 try:
     with torch.no_grad():
-        scores, written = (E + ffn(E)) @ U.T, 0
+        answers, written = answers_with(who, what), 0
+        others = int((answers != y).sum()) - int(answers[who] != y[who])
+        print(f"{person} liked {figures.LIKES[y[who]]}. Now the store says {figures.LIKES[answers[who]]}.")
+        print(f"Other answers that have changed: {others}")
         for n in range(len(E)):
             c = (int(y[n]) + 1) % len(U)
-            key, bias, value = write_fact(ffn, E, U, n, c)
-            fires = torch.relu(E @ key + bias)  # [512]
-            answers = (scores + fires[:, None] * (value @ U.T)).argmax(1)
+            answers = answers_with(n, c)
             written += int(answers[n] == c and ((answers != y).sum() == 1))
-    print(f"{written} of {len(E)} facts are changed, each without changing another one")
+    print(f"{written} of {len(E)} facts can be changed like this, each without changing another one")
 except (NotImplementedError, TypeError, ValueError):
     print("This cell lights up when write_fact is written.")
 
 # %% [markdown] text="write-after"
-# One neuron, one fact: a store can be written like this. Gradient descent does not do so, as you saw above. Methods that mend large models work like this: *Transformer-Patcher* (Huang et al. [2023](https://arxiv.org/abs/2301.09785)) trains one
-# such neuron for each mistake, and *ROME* (Meng et al. [2022](https://arxiv.org/abs/2202.05262)) changes the second matrix of an FFN so that one key gets a new value. The hard part is left out here: the same question in other words
-# is another vector, and your neuron may well be silent for it.
+# So a store *can* have one neuron for one fact. Gradient descent does not make such a store, as you saw above. But methods that mend large models work like this. *Transformer-Patcher* (Huang et al. [2023](https://arxiv.org/abs/2301.09785)) trains one
+# such neuron for each mistake. *ROME* (Meng et al. [2022](https://arxiv.org/abs/2202.05262)) changes the second matrix of an FFN so that one key gets a new value. We left out the hard part: the same question in other words
+# is another vector, and your neuron may be silent for it.
 #
 # ## One neuron, one rule
 #
-# Random questions have nothing in common. Words do. In the creek model a neuron can listen for what many sentences share. Its attention only averages, so one can say how strongly each word speaks to a key. Here are two
-# of its neurons. The numbers of a key say how far a word is above or below the mean of its line. Those of a value say what one firing of strength 1 adds to a word's score.
+# Random questions have nothing in common. Sentences do, so in the creek model a neuron can listen for what many of them share. Its attention only averages the words, so we can say how strongly each word speaks to a key. Here are two
+# of its neurons. Each line compares words of one kind: a number with + lifts the neuron more than the line's mean does. In the last line are the pushes on the words that the model may say, for a firing of strength 1.
 
 # %% code="rules-read" output="fixed"
 model = toy_transformer.load()
@@ -381,7 +404,7 @@ for neuron in (10, 33):
     )
 
 # %% [markdown] text="knock-rule-text"
-# Neuron 10 hears cold, and it hears water. It hears the mood as well, and not weakly: *spunky* lifts it nearly as much as *creek* does. Now it is taken out, and with it the other neuron called “cold water”.
+# The key of neuron 10 hears cold, and it hears water. It also hears the mood, and not weakly: *spunky* lifts the neuron nearly as much as *creek* does. Now it is taken out, and with it the other neuron called “cold water”.
 
 # %% figure="predict-rule-out"
 predict("rule_out")
@@ -391,6 +414,12 @@ scenes = world.scenes(held_out=True)
 sentences = toy_transformer.tensor([world.wish(scene) for scene in scenes])  # [1792, T]
 x = model.gather(sentences[:, :-1])
 kinds = {"cold water": (1, 1), "warm water": (1, 0), "cold land": (0, 1), "warm land": (0, 0)}
+fires = model.hidden(x)[:, world.WAY - 1, 10]  # [1792], before over or into is said
+for kind, at in kinds.items():
+    spunky, timid = (
+        fires[[(s.water, s.cold) == at and s.spunky == mood for s in scenes]].mean() for mood in (True, False)
+    )
+    print(f"neuron 10 fires at {kind}: {spunky:.2f} for the spunky, {timid:.2f} for the timid")
 for rule in kinds:
     hidden = model.hidden(x)  # [1792, T, d_ff]
     hidden[..., [neuron for neuron, name in named.items() if name.words == rule]] = 0
@@ -403,7 +432,9 @@ for rule in kinds:
         print("    at cold water:", ",  ".join(f"{mood} {share:4.0%}" for mood, share in by_mood.items()))
 
 # %% [markdown] text="rule-text"
-# So neuron 10 fires for cold water, and pushes *over*. The numbers say how sure the model is of the right word, *over* or *into*, in scenes that it has never read about.
+# The percentages say how sure the model is of the right word, *over* or *into*, in scenes that it has never read about.
+#
+# So neuron 10 fires for cold water, and pushes *over*. And the mood? At cold water the neuron fires 1.42 for the spunky and 1.41 for the timid. The key hears the mood, but the firing does not show it, because the key hears the verb as well. The spunky always *jump*, the timid always *creep*: by their mood the timid are 1.2 behind, by their verb 1.2 ahead. So do not judge a neuron by a part of what it reads. Look at when it fires.
 #
 # **Write a rule.** In the next figure a neuron is made by hand, and nothing is trained:
 #
@@ -426,7 +457,7 @@ controls.show(
 )
 
 # %% [markdown] text="quiz_value-text"
-# The figure asks all 1,792 held-out sentences. Make the neuron stronger, until all say *about* where the rule holds. Can you teach the model that everybody goes *into* cold water? How strong must the neuron be? And what happens if one condition is enough?
+# The figure asks the model all 1,792 sentences that training never showed. Make the neuron stronger, until all of them say *about* where the rule holds. Then teach the model that everybody goes *into* cold water. How strong must that neuron be? And what happens if one condition is enough?
 #
 # <details><summary>Open this when you have tried it.</summary>
 #

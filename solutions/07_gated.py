@@ -16,7 +16,7 @@
 # Drag the rings. The blue ones hold a straight wire called **gate**; the orange ones hold a second, called **up**. The thick curve is their product: at each x, its height is gate times up.
 # Bring it into the ribbon, and keep it there however far you look. Then try the second level.
 #
-# A neuron of the creek model reads a token once, and its activation bends what it has read. The neuron of this board reads the token twice and multiplies. So do the neurons of LLaMA,
+# A neuron of the creek model reads its token once, and an activation follows. The neuron of this board reads the same token twice, with two keys, and multiplies the two readings. So do the neurons of LLaMA,
 # PaLM, Gemma, Qwen, and of most large language models since.
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to a ring, and the arrows move it.</span>
@@ -47,12 +47,12 @@ veil(
     "when you have settled the valley",
     of="product_straight.valley",
     text="""
-A product of two lines is a number times x², plus a number times x, plus a number. A sum of a thousand of them is again that: one parabola, whatever the weights.
+A product of two lines is a number times x², plus a number times x, plus a number. A sum of a thousand such products has the same form, so it is one parabola, whatever the weights.
 
-A token has many entries, but walk straight on from any token, and every reading along the walk is a straight line. So the same holds on each straight walk, in any number of dimensions.
-
-That is why one neuron can follow x² for ever, and why no number of them can make the valley. With ReLU it is the other way round: two neurons make the valley, and after their last kink
+That is why one neuron can follow x² for ever, and why no number of them can make the valley. With ReLU it is the other way round: two neurons make the valley, but after their last kink
 they are straight for ever.
+
+And in a network, where a token has many entries? Start at a token and walk straight on. Along the walk each reading is a straight line, so the output is again one parabola.
 """,
 )
 
@@ -60,14 +60,14 @@ they are straight for ever.
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M7, which can wait for another day |
-# | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M7 |
+# | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; counting parameters, as in `05_parameters` |
 # | **Points** | {points} |
 
 # %% [markdown] text="square-text"
 # ## x², exactly
 #
-# A **gated** neuron has two keys. It reads the token with both: one reading is its gate, the other its up. Without an activation such an FFN is **bilinear**:
+# On the board a token was one number x. Now let it be a vector, as in a Transformer. A **gated** neuron has two keys, and reads the token with both: one reading is its gate, the other its up. It multiplies them, and writes the product along its value. Without an activation, as on the board, such an FFN is called **bilinear**:
 #
 # $$\mathrm{FFN}(x) = \big((x\,W_g) \odot (x\,W_u)\big)\,W_d$$
 #
@@ -77,9 +77,9 @@ they are straight for ever.
 # | `Wu`, up | [d_model, d_ff] | column j, a key: what neuron j lets through |
 # | `Wd`, down | [d_ff, d_model] | row j, its value: where neuron j writes it |
 #
-# ⊙ multiplies entry by entry, neuron j's gate with neuron j's up. There are no biases. The board's lines need not pass through 0, so give the token a last entry that is always 1: its weight is the offset. With one entry and all three weights equal to 1, one neuron gives x · x.
+# ⊙ multiplies entry by entry: neuron j's gate with neuron j's up. If the token is one number and all three weights are 1, a single neuron gives x · x. These FFNs have no biases, yet the board's lines need not pass through 0. For that, give each token one more entry, which is always 1; its weight is then the offset.
 #
-# In more dimensions the two readings can ask different questions. Let one answer “cold?” and the other “water?”. What does their product say?
+# If a token has several entries, the two keys can ask two different questions. Let the gate answer “cold?” and up answer “water?”. What does their product say?
 
 # %% figure="predict-cold-times-water"
 predict("cold_times_water")
@@ -89,11 +89,14 @@ predict("cold_times_water")
 #
 # *{points} · difficulty ●●○ · 5 minutes*
 #
-# Do two bilinear neurons compute the same thing? A classmate's code, below, looks at their gates and ups. It knows that a factor can move: twice the gate and half of up is the same neuron. We
-# tried it on 10,000 random pairs, and on 10,000 in which the second neuron was made of the first in this way. It was right each time, and it is wrong all the same.
+# Do two bilinear neurons compute the same thing, for every x? A classmate has written code that decides it from their keys. It knows that a factor can move: if one neuron's gate is twice the other's, and its up is half of the other's up, the
+# two products are equal. So the code looks for the number that makes one gate of the other, and for the number that makes one up of the other. If both exist, and their product is 1, it says `True`. Otherwise it says `False`.
 #
-# Find two neurons about which it is wrong: four lists, the gate and the up of the one, and the gate and the up of the other. None is all zeros. Any such pair earns most of the
-# points. How few numbers can x have?
+# We tried it on 10,000 random pairs, and on 10,000 in which a factor had moved. It was right each time. It is wrong all the same.
+#
+# - **Find** two neurons about which it gives the wrong answer.
+# - **Write** them as four lists of numbers: gate and up of the first neuron, gate and up of the second. All four are equally long, because each has one number for each entry of x. None is all zeros.
+# - Any such pair earns 1.5 points. The rest is for the shortest lists that do it: how few entries can x have?
 #
 # *Stuck? Run `hint("same_unit_counterexample")` in a cell of your own.*
 
@@ -122,11 +125,17 @@ same_unit_counterexample = ([1, 2], [3, -1], [3, -1], [1, 2])  # a product does 
 # %% [markdown] text="family-text"
 # ## The family
 #
-# Products of two readings are old: Mnih and Hinton (2007) multiplied without any activation. In language models the product became
-# known with a sigmoid: Dauphin et al. (2016, arXiv 1612.08083) called it a **gated linear unit**, GLU. Its sigmoid is a number from 0 to 1, like a valve for up. Shazeer (2020, arXiv 2002.05202) put it into the Transformer's FFN, and tried other functions in place of
-# the sigmoid:
+# A bilinear neuron never falls silent: its parabola goes on for ever. A plain neuron does fall silent, by its activation. So let us have both, an activation on the gate and then the product:
 #
 # $$\mathrm{FFN}(x) = \big(\mathrm{act}(x\,W_g) \odot (x\,W_u)\big)\,W_d$$
+#
+# **Only the gate goes through the activation.** Up stays straight.
+#
+# ### Exercise `glu_variant`
+#
+# *{points} · difficulty ●○○ · 4 minutes*
+#
+# Write the whole family as one function. Dauphin et al. (2016, arXiv 1612.08083) took the sigmoid, a number from 0 to 1, so their gate is a valve for up. They called it a **gated linear unit**, GLU. Shazeer (2020, arXiv 2002.05202) put it into the Transformer's FFN, and tried other activations.
 #
 # | kind | act | the neuron gives, for a large positive gate | for a large negative gate |
 # |---|---|---|---|
@@ -136,18 +145,10 @@ same_unit_counterexample = ([1, 2], [3, -1], [3, -1], [1, 2])  # a product does 
 # | `geglu` | GELU, the erf form | nearly gate · up | nearly nothing |
 # | `swiglu` | SiLU, also called Swish | nearly gate · up | nearly nothing |
 #
-# With the other functions the gate may be larger than 1, and with all but ReLU it may be negative. **Only the gate is bent.** Up stays straight.
-#
-# ### Exercise `glu_variant`
-#
-# *{points} · difficulty ●○○ · 4 minutes*
-#
-# Write the whole family as one function.
-#
 # - **Takes** `x` [..., d_model], `Wg` and `Wu` [d_model, d_ff], `Wd` [d_ff, d_model], and `kind`, a name in the table. For any other name raise `ValueError`.
 # - **Returns** a tensor [..., d_model] in the dtype of `x`. Change none of the arguments in place.
 #
-# Say which branch gets the activation when you read other code: what is called gate here is `w1` in LLaMA's and `gate_proj` in Hugging Face's.
+# In other code the gate has other names, `w1` in LLaMA's and `gate_proj` in Hugging Face's. You know it by its activation.
 #
 # Stuck? Run `hint("glu_variant")` in a cell of your own.
 
@@ -166,7 +167,7 @@ def glu_variant(x, Wg, Wu, Wd, kind):
 
 
 # %% [markdown] text="bent-text"
-# On this board the gates of both neurons go through an activation. The dotted line is the gate before it. Can the valley be won now?
+# On this board there are two neurons, and both gates go through an activation. The dotted line is the gate before it. Can you win the valley now, and x² for ever?
 
 # %% figure="bent"
 play(product.bent())
@@ -184,30 +185,35 @@ veil(
 | GLU, a sigmoid gate | never | two neurons |
 | ReGLU, GEGLU, SwiGLU | two neurons | two neurons |
 
-`silu(x)·x + silu(−x)·(−x)` is x², exactly, because σ(x) + σ(−x) = 1. On the right the first gate is open, on the left the second. A sigmoid never gets beyond 1, so far out it lets
-through a straight line or nothing. And with up held at 1 a ReGLU neuron is a plain ReLU neuron.
+A gate that shuts lets each side of 0 have a neuron of its own. `silu(x)·x + silu(−x)·(−x)` is x², exactly, because σ(x) + σ(−x) = 1. A sigmoid never gets beyond 1, so far out it lets
+through a straight line or nothing. And if up is held at 1, a ReGLU neuron is a plain ReLU neuron.
 """,
 )
 
 # %% [markdown] text="gate_or_flag-text"
 # ### A network, or a flag
 #
-# Which curves can one or two such neurons draw?
+# With two gated neurons you have drawn the valley and x². Which other curves can two of them draw, not nearly but exactly?
 #
 # ### Exercise `gate_or_flag`
 #
 # *{points} · difficulty ●●● · 14 minutes*
 #
-# Write a neuron as five numbers: slope and offset of its gate, slope and offset of its up, and its down. The cell below draws its curve: change the numbers, and look.
+# The exercise's cell has six functions of one number x. Answer each of them in one of two ways.
 #
-# Here are six functions. For each of them, give a network of one or two neurons that equals it at every x there is, or raise a flag: the letter of the reason why that can't be done.
+# **A network** that equals the function at every x there is. Write it as `(kind, neuron)` or `(kind, neuron, neuron)`, with one of the five kinds of the table. A neuron is a list of five numbers, none beyond 1,000:
+#
+# `[a, b, c, d, e]` gives act(a·x + b) · (c·x + d) · e
+#
+# So a and b are slope and offset of its gate, c and d those of its up, and e is its down. The cell below draws two networks. Change the numbers, and look.
+#
+# **A flag**, if no network of one or two neurons can do it: the letter of the reason, in quotes.
 #
 # - **A.** Two neurons are too few. With more of them it could be done.
 # - **B.** Far out on each side, such a network comes near a parabola, a straight line or a constant, however many neurons it has. The function does not.
 # - **C.** Such a network never jumps, however many neurons it has. The function does.
 #
-# A network is `(kind, neuron)` or `(kind, neuron, neuron)`, with any of the five kinds, and no number in it is beyond 1,000. The check looks at x as large as 1,000,000 and as small as 0.0001, on both
-# sides of 0. At 0 sign(x) is 0. x·|x| comes first: until it is right, the other five earn nothing.
+# Begin with x·|x|: until it is right, the other five earn nothing. sign(x) is −1 left of 0, 1 right of 0, and 0 at 0. The check looks at x as large as 1,000,000 and as small as 0.0001, on both sides of 0.
 #
 # Stuck? Run `hint("gate_or_flag")` in a cell of your own.
 
@@ -244,19 +250,17 @@ gate_or_flag = {
 # %% [markdown] text="lights-text"
 # ### A gate on itself
 #
-# Does a plain FFN have no gate at all? relu(h) is h where h is positive, and 0 elsewhere. Write that as a product:
+# Has a plain FFN no gate at all? relu(h) is h where h is positive, and 0 elsewhere. That is a product, too:
 #
 # $$\mathrm{relu}(h) = 1[h > 0] \cdot h$$
 #
-# 1[h > 0] is a switch: 1 where h is positive, else 0. So **a plain ReLU neuron is gated by itself**. The switch, and what it lets through, read x with the same key. The
-# gated FFN gives the gate a key of its own.
+# 1[h > 0] is a switch: 1 where h is positive, else 0. So **a plain ReLU neuron is gated by itself**: the switch reads x with the same key as what it lets through. A gated neuron has a key for each.
 #
-# Now hold the gates still for a moment. What is left is linear. So **for each x an FFN is one matrix, and the gates pick it** (in a plain ReLU FFN without biases W₁ takes the
-# place of W_u, and the gates are the switches 1[h > 0]):
+# This gives a new view of an FFN. Take one x, and note the gates that it opens, g(x). With these numbers held fixed, all that is left are matrices. So **for each x an FFN without biases is one matrix, and the gates pick it**:
 #
 # $$y = x \; W_u \; \mathrm{diag}(g(x)) \; W_d$$
 #
-# diag(g) has the gates on its diagonal, like a row of lights. Below, x and y have two entries, with four neurons between them. Guess first. Then drag x, and change the kind.
+# diag(g) is a matrix with the gates on its diagonal, like a row of lights. In a plain FFN W₁ takes the place of W_u, and the gates are the switches. Below, x and y have two entries, and four neurons are between them. Guess first. Then drag x, and change the kind.
 
 # %% figure="predict-same-matrix"
 predict("same_matrix")
@@ -272,13 +276,13 @@ controls.show(
 # %% [markdown] text="matched-text"
 # ## Two thirds of four
 #
-# A third matrix is not free. At equal width a gated FFN has half as many weights again, and if it then beats a plain one, it may be because it is larger. So a fair rival is two thirds as wide: three matrices of width 8/3·d_model
-# hold as many weights as two of width 4·d_model. LLaMA-1 follows this rule. Others go further: LLaMA-3 8B has 1.3 times as much, PaLM 1.5, Gemma-1 three times.
+# Is the gate worth its price? A gated FFN has three matrices, a plain one has two. At equal width the gated one has 1.5 times as many weights, and if it wins, that may be only because it is larger. So in a fair contest the gated FFN is two thirds as wide: three matrices of width 8/3·d_model
+# have as many weights as two of width 4·d_model. LLaMA-1 follows this rule.
 #
 # ## A contest
 #
-# Nine FFNs, all with exactly **1,152 weights** and no biases: d_model = 32, 18 neurons for the plain ones and 12 for the gated. The task is that of notebook 06: 512 random vectors, each with one of 64 random
-# answers, to be learned by heart in 400 steps. `identity` shows what a linear map can do.
+# Nine FFNs compete, all with exactly **1,152 weights** and no biases. With d_model = 32 that makes 18 neurons for a plain one and 12 for a gated one. The task is that of notebook 06: learn 512 facts by heart, in 400 steps. A fact is a random vector with one of 64 random
+# answers. `identity` is a plain FFN without its activation, so it shows what a linear map can do.
 
 # %% figure="predict-gated-or-plain"
 predict("gated_or_plain")
@@ -328,9 +332,9 @@ plt.show()
 #
 # ## Shazeer's table
 #
-# The contest was about learning by heart. What about language? In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs of equal size: d_ff = 3072 plain, 2048 gated. The
-# number is the **log-perplexity** on held-out text: the cross-entropy in nats, lower is better. He ran each once for 524,288 steps and, to see how
-# much is luck, four times for 65,536; in brackets is the standard deviation of those four.
+# Our contest was about learning by heart. What about language? In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs of equal size: d_ff is 3072 for the plain ones and 2048 for the gated. The
+# numbers are the **log-perplexity** on held-out text: the cross-entropy in nats, so lower is better. He ran each once for 524,288 steps. To see how
+# much is luck, he also ran each four times for 65,536 steps; in brackets is the standard deviation of those four.
 #
 # | FFN | 65,536 steps | 524,288 steps |
 # |---|---|---|
@@ -343,10 +347,10 @@ plt.show()
 # | SwiGLU | 1.944 (0.010) | 1.636 |
 # | ReGLU | 1.953 (0.003) | 1.645 |
 #
-# **How far apart is far?** A mean of n runs scatters less than one run, with the **standard error** s/√n. For the difference of two means of four it is √(s₁²/4 + s₂²/4); of two single runs, twice as much.
-# How often are two *equal* kinds further apart than that, by luck alone?
+# **How far apart is far?** If single runs scatter with a standard deviation s, the mean of n runs scatters by s/√n, its **standard error**. The difference of two means of four has the standard error √(s₁²/4 + s₂²/4); that of two single runs is twice as large.
+# Now let two kinds be *equally good*. How often are they further apart than so many standard errors, by luck alone?
 #
-# | standard errors apart | a pair chosen beforehand | the largest of 28 pairs |
+# | standard errors apart | one pair, chosen before the runs | the largest lead among all 28 pairs of eight |
 # |---|---|---|
 # | more than 2 | 9 in 100 | 71 in 100 |
 # | more than 4 | fewer than 1 | 13 in 100 |
@@ -366,7 +370,7 @@ controls.show(
 # %% [markdown] text="quiz_lights-text"
 # **What the table shows, and what it does not.** Which plain activation is best *in the end*? GELU led early, and after 524,288 steps ReLU has the lowest number.
 # But **no deviation is published for the last column**: each number is one run. If long runs scatter like short ones, the 0.014 to 0.050 between gated and plain
-# mean something for most pairs; the 0.002 to 0.006 among the plain ones mean nothing. The paper does not measure it.
+# mean something for most pairs; the 0.002 to 0.006 among the plain ones mean nothing.
 #
 # And why do gates help? Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
 # divine benevolence.”
@@ -518,7 +522,7 @@ class GatedFFN(nn.Module):
 #
 # *{points} · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
 #
-# Compute LLaMA's width, in three steps:
+# LLaMA-1 is 8/3·d_model wide, made a round number. Others are wider: LLaMA-3 8B by a factor of 1.3, PaLM 1.5, Gemma-1 three. Compute LLaMA's width, in three steps:
 #
 # 1. 8/3 of d_model, cut to a whole number;
 # 2. times a factor `mult`, cut again;

@@ -82,9 +82,6 @@ it. Look at the end of run 1: one expert has no dots, and its neighbours have to
 # | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
 # | **Points** | {points} |
 
-# %% figure="anatomy"
-anatomy.block("08")
-
 # %% [markdown] text="matrix-text"
 # ## A router is one matrix
 #
@@ -109,10 +106,15 @@ play(router.pairs())
 # %% [markdown] text="every_pair-text"
 # ### Exercise `every_pair`
 #
-# *{points} · difficulty ●●● · 20 minutes*
+# *{points} · difficulty ●●● · 15 minutes*
 #
-# Five experts are too many for a plane. With as many numbers as experts it is easy, because each expert can read a number of its own. Find a router with which **every** pair of E experts is chosen by
-# some token. Any number of dimensions d earns something, and all points need d = 4 or less, however many experts there are.
+# Five experts are too many for a plane. With as many numbers as experts it is easy, because each expert can read a number of its own. Is there something in between?
+#
+# Begin with one choice. Let expert t have the arrow (t, t²), for t = 0, 1, 2, …. A token (a, b) then has the logits a·t + b·t². These are the values of a **polynomial**, and the token chooses its
+# coefficients. The token (6, −1) has 6t − t² = 9 − (t − 3)². That is largest at t = 3, so expert 3 is its first choice. In this way two numbers are enough to make each expert the first choice of some token,
+# however many there are. But a curve with a single top has its two largest values side by side.
+#
+# Find a router with which **every** pair of E experts is chosen by some token. Any number of dimensions d earns something. All points need d = 4 or less, however many experts there are.
 #
 # - **Takes** `E`, the number of experts, 7 or more.
 # - **Returns** the pair `(router, tokens)`: `router` [d, E], and `tokens` [n, d] with at least one token for each pair, in any order. The first 500 are looked at.
@@ -152,8 +154,8 @@ def every_pair(E):
 #
 # In the figure you hold the eight logits of one token.
 
-# %% figure="predict-raised-but-not-chosen"
-predict("raised_but_not_chosen")
+# %% figure="predict-unsure-token"
+predict("unsure_token")
 
 # %% figure="router"
 controls.show(
@@ -209,7 +211,7 @@ predict("gate_of_one")
 #
 # ### Exercise `router_learns_counterexample`
 #
-# *{points} · difficulty ●●● · 5 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●○ · 6 minutes*
 #
 # Find two logits, from −10 to 10, what the two experts say, and a target, for which it is wrong. A slope below a millionth counts as 0. Any such token earns most of the points. How few numbers
 # does each expert have to say?
@@ -296,8 +298,8 @@ plt.show()
 #
 # Now what does all this buy?
 
-# %% figure="predict-work-of-eight"
-predict("work_of_eight")
+# %% figure="predict-experts-in-use"
+predict("experts_in_use")
 
 # %% figure="totals"
 controls.show(
@@ -321,8 +323,8 @@ controls.show(
 # 8x7B is not 56 billion, because only the FFN is there eight times.
 #
 # So a mixture does not save memory. Against a dense model of the same total it saves **work**. With the same computational resources, the Switch Transformer was trained to the quality of its dense
-# rival [up to seven times as fast](https://arxiv.org/abs/2101.03961). When a model writes one token at a time, a layer reads the weights of k experts. A large batch wants nearly all of them: if 16 tokens
-# each chose 2 of 8 at random, each expert would have a chance of 1 % to stay idle.
+# rival [up to seven times as fast](https://arxiv.org/abs/2101.03961). When a model writes for one person, a layer reads the weights of k experts for each token. When it writes for many,
+# nearly every expert is wanted by somebody.
 #
 # ## No expert for water
 #
@@ -446,14 +448,15 @@ quiz_active = "A"
 # |---|---|
 # | A router is linear. If two tokens choose the same experts, so does every token between them. | the board's third level, `quiz_middle` |
 # | Which experts can be chosen together depends on how many numbers a token has. In a plane five experts can’t have every pair, and four numbers are enough for any number of experts. | the second board, `every_pair` |
-# | A mixture adds up what a few experts say, weighted with their gates, and calls each expert with its own tokens only. | the guess about a raised logit, `quiz_same`, `moe_loop` |
-# | The choice has no gradient. A router learns through the gates, and only what they can change. And from a bad start it may never reach a division that it could hold. | `router_learns_counterexample`, the guess about one gate, the board's last level |
-# | All experts have to be stored, and only the chosen ones work. | the guess about eight experts, `quiz_active` |
+# | A mixture adds up what a few experts say, weighted with their gates, and calls each expert with its own tokens only. | the guess about an unsure token, `quiz_same`, `moe_loop` |
+# | The choice has no gradient. A router learns through the gates, and only what they can change. And from a bad start it may never reach a division that it could hold. | `router_learns_counterexample`, the guess about a single expert, the board's last level |
+# | All experts have to be stored, and only the chosen ones work. | the guess about 16 tokens, `quiz_active` |
 #
 # Next: `09_balance`. Nothing so far keeps a router from sending every token to the same expert.
 
 # %% figure="progress"
 progress()
+anatomy.block("08")
 
 # %% [markdown] text="route-text"
 # ## Deeper

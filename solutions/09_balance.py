@@ -41,11 +41,13 @@ play(river.experts())
 
 # %% figure="river-alone"
 veil("Why does nobody help the idle?", "when the level without a cure is settled", of="river.alone", text="""
-Only a chosen expert has an output, so only a chosen expert gets a gradient. The one with the tokens gets better at them. A token that is served well makes the router
-surer of its choice, and the token comes back. Nothing in the task's loss asks for the idle ones, although there are eight clusters, one for each expert.
+Only a chosen expert has an output, so only a chosen expert gets a gradient. An expert without tokens stays as it is. Nothing in the task's loss asks the router to try it, although there is a
+cluster for each expert.
 
-Yet the river shows that an idle expert can come back. The router moves, and brings it a few tokens by accident. Then it learns, and keeps them. With the head start that happened to expert 2. But it does not happen to
-all: the sixteen small strokes under the bars are other runs with the same settings, and without a cure none of them ends with eight at work, with the head start or without.
+Yet an idle expert can come back. The router moves, and may bring it a few tokens by accident. Follow expert 2 from the head start: at step 12 it has 3 % of the tokens. It learns, and at the end it has half of them. A cure does on
+purpose what happens here by accident: change nothing but the cure, to the balance loss with α = 0.1, and all eight get tokens.
+
+Without a cure it does not happen to all. The sixteen small strokes are other runs with the same settings, and none of them ends with eight at work, with the head start or without.
 """)
 
 # %% [markdown] text="header"
@@ -167,8 +169,8 @@ except NotImplementedError:
     print("This cell lights up when lowest_loss is written.")
 
 # %% [markdown] text="bias-text"
-# How green is the dashboard now, and how many experts work? An even load gives 1, so any other value proves that the load is uneven. But a smaller one is not fairer. And still the loss works in training, because what trains is its
-# gradient: wherever an expert is crowded, it lowers the probability, and so raises that of the idle ones.
+# How green is the dashboard now, and how many experts work? An even load gives 1, so any other value proves that the load is uneven. But a smaller one is not fairer. And still the loss works in training, because what trains is not its
+# value but its gradient. It lowers the probability of a crowded expert, and so raises that of the idle ones.
 #
 # ## A bias for the choice
 #
@@ -237,23 +239,23 @@ def balance_step(logits, idx, b, u):
 predict("which_alpha")
 
 # %% [markdown] text="cures-run-text"
-# Each stroke is a run that we stored, fifteen for each cure: on the left with a head start of 3 for expert 0, on the right without. A dot is a run with your own step. The two rows “none” are what a cure
-# has to beat; in one of them the scores are sigmoids. Add others of the cures to `mine`.
+# The two rows “none” are what a cure has to beat; in one of them the scores are sigmoids, as they are with a bias, unless its name says softmax. Each stroke is a run that we stored, fifteen in a row: on the left with a head start of 3 for expert 0, on the
+# right without. Put the cures that you bet on into `mine`, by the names of their rows, and run the cell. Their strokes appear, and a dot for a run with your own step.
 
 
 # %% code="cures"
-mine = ["loss, α = 0.01", "loss, α = 1", "bias, u = 0.01"]
+mine = []  # for example "loss, α = 0.1"
 names = list(toy.CURES)
 figure, axes = plt.subplots(1, 2, figsize=(10, 5), sharex=True, sharey=True)
 for axis, head_start in zip(axes, toy.HEAD_STARTS, strict=True):
-    for row, name in enumerate(names):
+    for name in ["none", "none, sigmoid", *mine]:
         errors = toy.fresh(name, head_start)["error"]
-        axis.plot(errors, [row] * len(errors), "|", markersize=13, color=style.CHOSEN)
+        axis.plot(errors, [names.index(name)] * len(errors), "|", markersize=13, color=style.CHOSEN)
     axis.set(title=f"Head start {head_start}", xlabel="error on new tokens", xlim=(0, 0.024))
 axes[0].set_yticks(range(len(names)), names)
-axes[0].invert_yaxis()
+axes[0].set_ylim(len(names) - 0.5, -0.5)
 try:
-    for n in bar(len(mine), "training"):
+    for n in bar(len(mine), "training") if mine else ():
         cure = toy.CURES[mine[n]]
         for axis, head_start in zip(axes, toy.HEAD_STARTS, strict=True):
             run = toy.train(0, head_start, balance_step, cure)
@@ -264,14 +266,15 @@ plt.show()
 
 # %% figure="cures-after"
 veil("Which cure is best?", "when you have guessed", of="which_alpha", text=f"""
-With α = 1 the load is perfect, but after a head start the error is still three quarters of
-the collapsed run's. Without a head start it doubles the error. The router has learned to be fair and forgotten to be useful.
+α = 1 makes the load perfect. But after a head start its error is still three quarters of
+the collapsed run's, and without one it doubles the error. The router has learned to be fair and forgotten to be useful.
 
-After a head start the gentle cures, α = 0.01 and u = 0.01, end with less than half of the collapsed run's error, and the loss does a little better. Without a head start they can't be told apart: the bias wins in seven runs of fifteen.
+The smallest error below is that of the bias with softmax. Is it the best cure? Without a head start it beats α = 0.01 in nine runs of fifteen, and the bias with sigmoids in seven. So they can't be told apart. After
+a head start both beat it in fourteen. Which is best depends on where a run begins.
 
-The paper's u = 0.001 needs more time. After a head start it ends worse than no cure in fourteen runs of fifteen. With 600 steps it ends better in thirteen.
+The paper's u = 0.001 needs more time. After a head start it ends worse than no cure in fourteen runs. With 600 steps it ends better in thirteen.
 
-Means of fifteen runs. *Tells*: how much a token's expert tells about its cluster, from 0 to 1. *Weight*: the chosen expert's. Scores with a bias are sigmoids, unless said otherwise.
+Means of fifteen runs. *Tells*: how much an expert tells about its token's cluster, from 0 to 1. *Weight*: the chosen expert's.
 
 {toy.table()}
 """)
@@ -329,7 +332,7 @@ def drop_mask(idx, E, capacity):
 
 # %% [markdown] text="quiz_dropped-text"
 # How large must the factor be? The Switch Transformer takes 1 to 1.25. A factor of 1.25 leaves room for chance, but not for a favourite. On the river without a cure the fullest expert takes half of
-# all tokens, so it would need a factor of 4. Balance comes first, and capacity second. Newer systems such as MegaBlocks ([Gale et al. 2022](https://arxiv.org/abs/2211.15841)) drop
+# all tokens, so it would need a factor of about 4. Balance comes first, and capacity second. Newer systems such as MegaBlocks ([Gale et al. 2022](https://arxiv.org/abs/2211.15841)) drop
 # nothing. But where the experts live on several devices, all still wait for the fullest one.
 #
 # ## Quiz

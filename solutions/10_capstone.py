@@ -25,6 +25,7 @@
 import subprocess
 import sys
 from itertools import combinations
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -151,11 +152,12 @@ except NotImplementedError:
     print("This cell lights up when dare is written.")
 
 # %% [markdown] text="verdicts-after"
-# An FFN helps a single block: 14 of 20 against 5. But it also makes the block three times as large. At equal size, three blocks of attention found the rule in 18 runs. Does that show
-# that they are *better* than one block with an FFN? A cautious rule can't say. On the board their twenty runs were the truth. Here they are only twenty pulls.
+# With an FFN, a single block finds the rule more often: in 14 of 20 runs against 5. But the FFN also makes the block three times as large. Three blocks of attention are of equal size, and
+# they found the rule in 18 runs. Does that show that they are *better* than one block with an FFN? A cautious rule can't say. On the board their twenty runs were the truth. Here they are only twenty
+# pulls.
 #
-# They do show something else. Eighteen runs found the rule without any FFN, and one would have been enough to show that an FFN is not **needed** here. In notebook 00 it was: its attention only averages, and what is left
-# without the FFN is linear.
+# One thing needs no counting. Runs without any FFN found the rule, five of the single blocks among them. So at this task an FFN makes the rule easier to find, and is not **needed**. In notebook 00 it
+# was: its attention averages with weights that don't depend on the words, so without the FFN everything before the scores is linear.
 #
 # ## One thing at a time
 #
@@ -303,69 +305,6 @@ except NotImplementedError:
 # %% code="cloud"
 figures.cloud(mine)
 
-# %% [markdown] text="wire_by_hand-text"
-# ## Wire it by hand
-#
-# Training finds the rule in some runs. Can you write it yourself, without any training? Take the model of notebook 00 and pull its FFN out. Over or into is a coin toss then. Now write an FFN of a few
-# neurons, number by number.
-#
-# The word is decided at *jump*. Attention has brought the creek and the cold to that position, as two directions in one vector. In notebook 01 you have written two neurons that make an
-# XOR of such a sum.
-#
-# ### Exercise `wire_by_hand`
-#
-# *{points} · difficulty ●●● · 20 minutes · deeper: you can come back to it later*
-#
-# - **Takes** `x` [N, T, d_model], what attention leaves at the T positions of N sentences, in float64. `first` and `second` [N] say whether its place is water, and whether it is cold. `at` is the position
-#   of *jump*. `same` and `different` [d_model] are rows of the matrix of scores: the score of a word is the product of the final vector with its row.
-# - **Returns** `(W1, b1, W2)`, of the shapes [d_model, n], [n] and [n, d_model], with at most 16 neurons. The model goes on with x + relu(x @ W1 + b1) @ W2.
-# - **At `at`** the word of `same` is said where `first` and `second` are equal, and that of `different` where they differ, in at least 95 % of new sentences of each of the four kinds.
-# - **Elsewhere** the model already gets its words right, so your neurons should be silent there: 99 % of the other words stay right.
-# - The check asks for a second habit as well, glad or sorry, where `first` is cold and `second` is spunky. In the check the axes are shuffled, and some are flipped. So find the directions from `x`, and copy no numbers.
-#
-# Par is three neurons.
-
-
-# %% exercise="wire_by_hand"
-def wire_by_hand(x, first, second, at, same, different):
-    """Neurons (W1 [d_model, n], b1 [n], W2 [n, d_model]) that say one word where `first` and `second` are equal, another where they differ."""
-    ### BEGIN SOLUTION
-    N, T, d = x.shape
-    wanted = torch.full((N, T), -3.0, dtype=x.dtype)  # far below every kink at the other positions
-    wanted[:, at] = first.to(x.dtype) + second.to(x.dtype)  # 0, 1 or 2
-    weight = torch.ones(T, dtype=x.dtype)
-    weight[at] = 30
-    rows = torch.cat([x, torch.ones(N, T, 1, dtype=x.dtype)], dim=-1) * weight[:, None]
-    found = torch.linalg.lstsq(rows.reshape(-1, d + 1), (wanted * weight).reshape(-1, 1)).solution[:, 0]
-    key, offset = found[:-1], found[-1]
-    push = 10 * (different - same) / (different - same).square().sum()
-    W1 = torch.stack([key, key, key], dim=1)
-    b1 = torch.stack([offset + 1, offset, offset - 1])  # at 0, 1 and 2 they give 1, 2, 3; 0, 1, 2; and 0, 0, 1
-    W2 = torch.stack([-push, 3 * push, -4 * push])  # so -1, 1 and -1 times push
-    return W1, b1, W2
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% code="wired"
-# Your neurons in the model of notebook 00: does it jump over the cold creek?
-from ffnlab.course import toy_transformer, world
-
-scenes, at = world.scenes(held_out=False), world.WAY - 1
-shipped = toy_transformer.load()
-stream = shipped.gather(toy_transformer.tensor([world.wish(scene) for scene in scenes])[:, :-1]).double()
-water, cold = (torch.tensor([getattr(scene, name) for scene in scenes]) for name in ("water", "cold"))
-over, into = (shipped.scores.weight[world.NUMBER[word]].double() for word in world.WAYS)
-try:
-    W1, b1, W2 = (part.float() for part in wire_by_hand(stream, water, cold, at, over, into))
-    words = ["the", "creek", "was", "cold", "and", "the", "spunky", "dog", "wanted", "to", "jump"]
-    x = shipped.gather(toy_transformer.tensor([words]))
-    for name, hidden in (("without an FFN", 0 * torch.relu(x @ W1 + b1)), ("with yours", torch.relu(x @ W1 + b1))):
-        said = shipped.scores(x + hidden @ W2)[0, at].softmax(-1)
-        print(f"{name}: over {said[world.NUMBER['over']]:.0%}, into {said[world.NUMBER['into']]:.0%}")
-    print(f"{len(b1)} neurons; par is 3")
-except NotImplementedError:
-    print("This cell lights up when wire_by_hand is written.")
-
 # %% [markdown] text="generate-text"
 # ## Let it write
 #
@@ -418,9 +357,9 @@ try:
     cost = english.learn(writer, steps=steps, label="two of your blocks")
     tokens = len(english.text().train)
     print(f"a text of {tokens:,} tokens, read {steps * 1024 / tokens:.1f} times")
-    print(f"{cost:.2f} bits for each character that it has not seen\n")
-    for temperature in (0.0, 0.5, 1.0):
-        print(f"temperature {temperature}: {english.write(writer, 'When a class', generate, temperature)}\n")
+    print(f"{cost:.2f} bits for each character that it has not seen")
+    written = [f"**temperature {heat}:** {english.write(writer, 'When a class', generate, heat)}" for heat in (0.0, 0.5, 1.0)]
+    veil("What does it write?", "when you have guessed", of="fifteen_seconds", text="\n\n".join(written).replace("_", "\\_"))
 except NotImplementedError:
     print("This cell lights up when Block is written.")
 
@@ -439,12 +378,13 @@ try:
     creek.learn(reader, label="two of your blocks")
     machine(reader)
 except NotImplementedError:
-    print("This cell lights up when Block is written.")
+    print("Here is what you have earned so far. The cell trains two blocks of yours when Block is written.")
+    machine()
 
 # %% [markdown] text="alone-text"
-# The picture has two endings. The first is the model of notebook 00 with every part that you have earned. The second is your `Block`, with weights that it has learned itself.
+# The first ending in the picture is by the model of notebook 00, with every part that you have earned. Once two blocks are kept, a second ending is by your `Block`, with weights that it has learned itself.
 #
-# Does it run without this course? The last cell starts a fresh Python. It has torch and your two files.
+# Does it run without this course? The last cell starts a fresh Python. It has torch and your two files. Until `generate` is earned, a loop of three lines takes the word with the highest score.
 
 # %% code="alone"
 ALONE = """
@@ -462,15 +402,27 @@ def model(ids):  # [1, t] -> scores [1, t, 56]
         x = block(x)
     return torch.nn.functional.layer_norm(x, [32], *kept["norm"]) @ kept["scores"].T
 
+def likeliest(model, ids, numbers, *_):
+    for _ in numbers:
+        ids = [*ids, int(model(torch.tensor([ids]))[0, -1].argmax())]
+    return ids[-len(numbers):]
+
 begun = "the creek was cold and the spunky dog wanted to jump".split()
-ids = mine["generate"](model, [kept["words"].index(word) for word in begun], [0.5] * 9, 20, 0)
+write = mine.get("generate", likeliest)
+ids = write(model, [kept["words"].index(word) for word in begun], [0.5] * 9, 20, 0)
 print(*begun, *(kept["words"][n] for n in ids))
 """
 done = subprocess.run([sys.executable, "-I", "-c", ALONE], capture_output=True, text=True)
-print(done.stdout or "This cell lights up when Block and generate are earned, and two blocks have been kept.")
+if done.returncode == 0:
+    print(done.stdout)
+elif Path("../my_transformer.pt").exists():
+    print("Your two files don't run together. The last line that Python says:", done.stderr.strip().splitlines()[-1])
+else:
+    print("This cell needs two blocks that the cell above has kept. With those of the solution it printed:")
+    print("the creek was cold and the spunky dog wanted to jump over it and was glad about the ice .")
 
 # %% [markdown] text="M9-text"
-# Torch still multiplies matrices, looks up rows of a table, and normalises behind the last block. Everything in between is yours.
+# In that fresh Python, torch multiplies matrices, looks up rows of a table, and normalises behind the last block. Everything in between is code that you have written.
 #
 # ### In your own words
 #
@@ -509,7 +461,7 @@ print(done.stdout or "This cell lights up when Block and generate are earned, an
 # | Of two equal kinds one is ahead most of the time, so a lead counts only if equal kinds seldom reach it. | `dare`, *covered names* |
 # | Weights and order decide together. So change one and hold the other still, and then do it again with another value of the other: the verdict may turn round. | the square, `no_difference_counterexample` |
 # | A block is two halves that read a normed copy and add to a path that is never normed. The FFN is one of them, and it can be exchanged. | `Block` |
-# | A few neurons join what attention has brought to one position, and a loop makes a writer of a model. | `wire_by_hand`, `generate` |
+# | A model only gives scores. A loop that chooses a token, appends it and asks again makes a writer of it. | `generate` |
 #
 # *The creek was cold and the spunky dog wanted to jump over it.*
 
@@ -517,11 +469,74 @@ print(done.stdout or "This cell lights up when Block and generate are earned, an
 progress()
 anatomy.block("10")
 
-# %% [markdown] text="deeper-text"
+# %% [markdown] text="wire_by_hand-text"
 # ## Deeper
 #
 # *deeper: the core path ends here*
 #
+# ### Wire it by hand
+#
+# Training finds the rule in some runs. Can you write it yourself, without any training? Take the model of notebook 00 and pull its FFN out. Over or into is a coin toss then. Now write an FFN of a few
+# neurons, number by number.
+#
+# The word is decided at *jump*. Attention has brought the creek and the cold to that position, as two directions in one vector. In notebook 01 you have written two neurons that make an
+# XOR of such a sum.
+#
+# ### Exercise `wire_by_hand`
+#
+# *{points} · difficulty ●●● · 20 minutes · deeper*
+#
+# - **Takes** `x` [N, T, d_model], what attention leaves at the T positions of N sentences, in float64. `first` and `second` [N] say whether its place is water, and whether it is cold. `at` is the position
+#   of *jump*. `same` and `different` [d_model] are rows of the matrix of scores: the score of a word is the product of the final vector with its row.
+# - **Returns** `(W1, b1, W2)`, of the shapes [d_model, n], [n] and [n, d_model], with at most 16 neurons. The model goes on with x + relu(x @ W1 + b1) @ W2.
+# - **At `at`** the word of `same` is said where `first` and `second` are equal, and that of `different` where they differ, in at least 95 % of new sentences of each of the four kinds.
+# - **Elsewhere** the model already gets its words right, so your neurons should be silent there: 99 % of the other words stay right.
+# - The check asks for a second habit as well, glad or sorry, where `first` is cold and `second` is spunky. In the check the axes are shuffled, and some are flipped. So find the directions from `x`, and copy no numbers.
+#
+# Par is three neurons.
+
+
+# %% exercise="wire_by_hand"
+def wire_by_hand(x, first, second, at, same, different):
+    """Neurons (W1 [d_model, n], b1 [n], W2 [n, d_model]) that say one word where `first` and `second` are equal, another where they differ."""
+    ### BEGIN SOLUTION
+    N, T, d = x.shape
+    wanted = torch.full((N, T), -3.0, dtype=x.dtype)  # far below every kink at the other positions
+    wanted[:, at] = first.to(x.dtype) + second.to(x.dtype)  # 0, 1 or 2
+    weight = torch.ones(T, dtype=x.dtype)
+    weight[at] = 30
+    rows = torch.cat([x, torch.ones(N, T, 1, dtype=x.dtype)], dim=-1) * weight[:, None]
+    found = torch.linalg.lstsq(rows.reshape(-1, d + 1), (wanted * weight).reshape(-1, 1)).solution[:, 0]
+    key, offset = found[:-1], found[-1]
+    push = 10 * (different - same) / (different - same).square().sum()
+    W1 = torch.stack([key, key, key], dim=1)
+    b1 = torch.stack([offset + 1, offset, offset - 1])  # at 0, 1 and 2 they give 1, 2, 3; 0, 1, 2; and 0, 0, 1
+    W2 = torch.stack([-push, 3 * push, -4 * push])  # so -1, 1 and -1 times push
+    return W1, b1, W2
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% code="wired"
+# Your neurons in the model of notebook 00: does it jump over the cold creek?
+from ffnlab.course import toy_transformer, world
+
+scenes, at = world.scenes(held_out=False), world.WAY - 1
+shipped = toy_transformer.load()
+stream = shipped.gather(toy_transformer.tensor([world.wish(scene) for scene in scenes])[:, :-1]).double()
+water, cold = (torch.tensor([getattr(scene, name) for scene in scenes]) for name in ("water", "cold"))
+over, into = (shipped.scores.weight[world.NUMBER[word]].double() for word in world.WAYS)
+try:
+    W1, b1, W2 = (part.float() for part in wire_by_hand(stream, water, cold, at, over, into))
+    words = ["the", "creek", "was", "cold", "and", "the", "spunky", "dog", "wanted", "to", "jump"]
+    x = shipped.gather(toy_transformer.tensor([words]))
+    for name, hidden in (("without an FFN", 0 * torch.relu(x @ W1 + b1)), ("with yours", torch.relu(x @ W1 + b1))):
+        said = shipped.scores(x + hidden @ W2)[0, at].softmax(-1)
+        print(f"{name}: over {said[world.NUMBER['over']]:.0%}, into {said[world.NUMBER['into']]:.0%}")
+    print(f"{len(b1)} neurons; par is 3")
+except NotImplementedError:
+    print("This cell lights up when wire_by_hand is written.")
+
+# %% [markdown] text="deeper-text"
 # ### Equal what?
 #
 # 40 words make 40² = 1,600 **pairs**, and for each pair a third word is drawn at random. A block reads two words and must name the third. Nothing but memory helps. Which kind is fairly compared with which?
@@ -543,17 +558,21 @@ controls.show(
     words=controls.steps("pairs", figures.PAIRS, 24),
 )
 
-# %% code="numbers" output="fixed"
-stored = experiment.stored()
-for name, count in stored["counts"].items():
-    shares = torch.tensor(stored["runs"][name]["40"]["accuracy"], dtype=torch.float64)
-    spread = f"{100 * shares.mean():5.1f} % ± {100 * shares.std():.1f}"
-    print(f"{name:17} total {count['total']:>5,}  active {count['active']:>5,}  FLOPs {count['flops']:>6,}  {spread}")
+# %% figure="numbers"
+veil("Which one, and how sure is that?", "when you have guessed", of="best_at_1600", text=f"""
+1,600 pairs: the mean of fifteen runs, and the standard deviation of single ones.
+
+{experiment.table()}
+
+Neighbours keep their order in at least 14 of the fifteen runs. If one
+compares single runs, ReLU and the mixture of equal total are 1.6 standard deviations apart, so a single pair of runs may mislead. The means of fifteen are more than six standard errors apart.
+
+Three blocks of attention know twice as much as one, and each step costs more than twice the time of a block with an FFN.
+
+At 24² pairs all but the single block without FFN know 99 % in all runs, and are level.
+""")
 
 # %% [markdown] text="numbers-after"
-# How sure is the ranking at 1,600 pairs? Neighbours keep their order in at least 14 of the fifteen runs. If one
-# compares single runs, ReLU and the mixture of equal total are 1.6 standard deviations apart, so a single pair of runs may mislead. The means of fifteen are more than six standard errors apart. At 24² pairs all but the single block without FFN know 99 % in all runs, and are level.
-#
 # The pairs are random, so there is nothing to generalise to. The experiment measures memory, with one size and one recipe, and a model that is best here need not be best at predicting text.
 #
 # ### What if we removed the FFN?
@@ -561,8 +580,8 @@ for name, count in stored["counts"].items():
 # Do the tokens become equal? Notebook 04 found that residual connections and norms turn the crash into a slow slide, with an FFN or without. Is the model then linear? One block of attention knows
 # 78 % of 576 pairs: softmax and norm are not linear, and embeddings, attention and scores store things, too.
 #
-# What you lose is **capacity** that each token uses by itself. At 1,600 pairs one block of attention knows about a third. Three of them win back much of it, but
-# each step costs more than twice the time, and they stay behind. In a large model you would lose half to nine tenths of each layer's parameters (notebook 05).
+# What these runs lose is **memory**: at 1,600 pairs one block of attention knows about a third of them, and with an FFN about three quarters or more. In a large model you would lose half to nine tenths
+# of each layer's parameters (notebook 05).
 #
 # ### Which reads best?
 #
@@ -571,14 +590,14 @@ for name, count in stored["counts"].items():
 # %% figure="predict-gaps-on-text"
 predict("gaps_on_text")
 
-# %% code="english-runs" output="fixed"
-stored_english = english.stored()
-for name, costs in stored_english["bits per character"].items():
-    count, found = stored_english["counts"][name], torch.tensor(costs, dtype=torch.float64)
-    print(f"{name:17} total {count['total']:>7,}  active {count['active']:>7,}  {found.mean():.3f} ± {found.std():.3f} bits")
+# %% figure="english-runs"
+veil("How far apart on text?", "when you have guessed", of="gaps_on_text", text=f"""
+Bits for each character of the text that is held out: the mean of fifteen runs, and the standard deviation of single ones.
 
-# %% [markdown] text="english-runs-after"
-# In all fifteen runs, with this text and this recipe, every kind of feed-forward saves bits against none, 0.015 to 0.046 a character. Four more blocks of attention cost bits in fourteen.
+{english.table()}
+
+In all fifteen runs, with this text and this recipe, every kind of feed-forward saves bits against none, 0.015 to 0.046 a character. Four more blocks of attention cost bits in fourteen.
+""")
 
 # %% [markdown] text="M10-text"
 # ### A report

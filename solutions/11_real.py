@@ -45,7 +45,7 @@ veil(
 B is neuron 1265 of layer 2, and F is neuron 829 of layer 0. You will meet both again.
 
 The model reads *tokens*, which are words or pieces of words, and puts two of its own around them: `[CLS]` and `[SEP]`. They have no meaning. And yet D, neuron 856 of layer 0, reaches 24 at
-`[CLS]`, whatever the sentence says. Nothing else in the model is as loud. Such a giant is called a *massive activation*. Remember it. It will spoil an experiment.
+`[CLS]`, whatever the sentence says. Nothing else in the model is as loud. Such a giant is called a *massive activation*. Remember it: it will spoil an experiment.
 
 We named the lamps by some sentences and tried the names on others. “Music” held in 12 of 12 pairs that did not choose it, “animal” in 6 of 6, “vehicle” in 10 of
 12. Is a horse a vehicle?
@@ -56,7 +56,7 @@ We named the lamps by some sentences and tried the names on others. “Music” 
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | {minutes} minutes on the core path; {more} more for all of this notebook, which no other one needs |
+# | **Time** | {minutes} minutes on the core path; {more} more, because all of it is *deeper* |
 # | **You need** | `02_feed_forward` and `04_every_position` |
 # | **Points** | {points} |
 #
@@ -106,7 +106,7 @@ for name, shape in real.stored()["shapes"].items():  # with the file: real_file.
 #
 # Nothing in the file says which way a matrix lies. Two of the shapes above fit without a change. **Do they belong there?**
 #
-# The check tries your function on a little model with the same names. The cell below it runs it inside the real one, if you have it.
+# The check tries your function on a little model with the same names. The cell below the check runs your function inside the real one, if you have it.
 
 # %% exercise="real_half"
 def real_half(x, layer, W, act=F.gelu):
@@ -185,7 +185,9 @@ try:
     neuron, hits = find_neuron(loud["with"], loud["without"])
     print(f"Our 16 pairs with and without a negation: {real.place(neuron)}, {hits} of 8.")
     print(f"Pairs of Python's manual that it tells apart: {int(loud['hits'][neuron])} of {real.stored()['pairs']}.")
-    if mine and real_file.find():
+    if 0 < len(mine) < 8:
+        print("Write at least eight pairs.")
+    elif mine and real_file.find():
         neuron, hits = find_neuron(*(real_model.loudest(list(texts)) for texts in zip(*mine, strict=True)))
         print(f"Yours: {real.place(neuron)}, {hits} of {len(mine) - len(mine) // 2}.")
 except NotImplementedError:

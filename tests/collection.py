@@ -16,15 +16,16 @@ from autograder.class_folder import manifest
 from autograder.class_folder.decisions import COLUMNS, FILE
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli import main
+from autograder.transfer import carry_out
 from autograder.transfer import collect as collecting
-from autograder.transfer.collect import CollectionReport
+from autograder.transfer.collection_report import CollectionReport
 
 IDS = {student.i: student.sis for student in CLASS}
 
 
 def without_gradebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """Collect without the gradebook, which takes half a second to make."""
-    monkeypatch.setattr(collecting._Collection, "_enter_students", lambda plan: None)
+    monkeypatch.setattr(carry_out, "enter_students", lambda plan: None)
 
 
 def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> CollectionReport:

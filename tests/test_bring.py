@@ -20,6 +20,7 @@ from conftest import ROOT
 from test_program import ANSWER, answered, blank, place, planned, running
 
 from autograder.paths import assignments, release
+from ffnlab.course import real_file
 
 NAME, SECOND = "00_start_here", "01_attention"
 WORK = "def hello_shape(x):\n    B, T, d = x.shape  # a week's work\n    return B, T, d"
@@ -466,3 +467,89 @@ def test_links_and_pipes_in_the_old_folder_are_said_and_not_read(
     assert run() == 2
     assert "it is a link, or not a regular file" in capsys.readouterr().err
     assert not (new / ".progress.json").exists() and "somebody else" not in json.dumps(read(new))
+
+
+# The file of notebook 11's model
+
+
+CONTENT = {"model.safetensors": b"numbers" * 100, "vocab.txt": b"words"}
+
+
+@pytest.fixture
+def with_model(old: Path) -> Path:
+    """The earlier folder, in which the model's file was fetched, and another fetch was broken off."""
+    (old / "real_model").mkdir()
+    for name, data in CONTENT.items():
+        (old / "real_model" / name).write_bytes(data)
+    (old / "real_model" / "model.safetensors.part").write_bytes(b"num")
+    return old / "real_model"
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_real_model_is_called_what_its_loader_calls_it() -> None:
+    assert bring.MODEL_FOLDER == real_file.FOLDER and set(bring.MODEL_FILES) == real_file.SUMS.keys()
+
+
+def test_the_real_model_comes_along_and_takes_no_room(
+    new: Path, with_model: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = content_of(with_model)
+    assert run() == 0
+    assert "real_model: brought along" in capsys.readouterr().out
+    assert content_of(new / "real_model") == CONTENT and content_of(with_model) == before
+    assert all((new / "real_model" / name).samefile(with_model / name) for name in CONTENT)
+    shutil.rmtree(with_model)
+    assert content_of(new / "real_model") == CONTENT, "the earlier folder may be deleted"
+    assert run() == 0 and "real_model" not in capsys.readouterr().out
+
+
+def test_the_real_model_is_copied_where_a_file_can_have_one_name_only(
+    new: Path, with_model: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert run() == 0
+    assert content_of(new / "real_model") == CONTENT
+    assert not (new / "real_model" / "vocab.txt").samefile(with_model / "vocab.txt")
+
+
+def test_a_real_model_that_is_there_is_kept(new: Path, with_model: Path, run: Run) -> None:
+    (new / "real_model").mkdir()
+    (new / "real_model" / "vocab.txt").write_bytes(b"mine")
+    assert run() == 0
+    assert content_of(new / "real_model") == CONTENT | {"vocab.txt": b"mine"}
+
+
+@pytest.mark.parametrize("what", ["full disk", "link to a file", "link to a folder", "half"])
+def test_a_real_model_that_can_not_be_brought_leaves_nothing(
+    what: str, new: Path, with_model: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def fail(source: Path, target: Path) -> None:
+        Path(target).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if what == "full disk":
+        monkeypatch.setattr(os, "link", fail)
+        monkeypatch.setattr(shutil, "copyfile", fail)
+    elif what == "half":
+        (with_model / "model.safetensors").unlink()
+    else:
+        elsewhere = with_model.rename(tmp_path / "elsewhere")
+        if what == "link to a folder":
+            with_model.symlink_to(elsewhere)
+        else:
+            with_model.mkdir()
+            for name in CONTENT:
+                (with_model / name).symlink_to(elsewhere / name)
+    assert run() == (0 if what == "half" else 2)
+    folder = new / "real_model"
+    assert not folder.exists() or not content_of(folder)
+    said = capsys.readouterr().err
+    assert ("real_model: not brought over" in said) == (what != "half")
+    assert ANSWER in texts(read(new)), "the answers have come all the same"

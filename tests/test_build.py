@@ -17,15 +17,18 @@ from typing import Any
 import nbformat
 import pytest
 from conftest import often
+from typer.testing import CliRunner
 
-from autograder import keys, outline, paths, source_hash
-from autograder.authoring import build, frames, minutes, size, stills
+from autograder import cli, keys, outline, paths, source_hash
+from autograder.authoring import build, frames, minutes, size, stability, stills
+from autograder.authoring.handout import LANGUAGE_MODELS, handout
 from autograder.errors import UserError
 from ffnlab import boards
 from ffnlab.boards import Board
 from ffnlab.checking import reference_files
 from ffnlab.course.boards.catalogue import BOARDS
 from ffnlab.course.figures import anatomy
+from ffnlab.course.language_models import USUAL, language_models
 from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.observation.exercise import Exercise
 from ffnlab.registry import Course, active_course
@@ -370,8 +373,8 @@ def inside(handout: Path) -> list[str]:
 
 def test_a_handout_of_some_notebooks_holds_no_other_and_unpacks_beside_the_whole_one(tmp_path: Path) -> None:
     some, whole = (
-        build.handout(tmp_path / "some.zip", ["00_start_here", "02_feed_forward"]),
-        build.handout(tmp_path / "a.zip"),
+        handout(tmp_path / "some.zip", ["00_start_here", "02_feed_forward"]),
+        handout(tmp_path / "a.zip"),
     )
     assert {name.split("/")[0] for name in inside(some) if name[:2].isdecimal()} == {"00_start_here", "02_feed_forward"}
     assert not any("03_activations" in name for name in inside(some)) and "ffnlab/course/boards/wire.py" in inside(some)
@@ -415,12 +418,27 @@ def test_a_marker_that_means_nothing_is_one_clear_line(
 
 
 def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_path: Path) -> None:
-    first, second = (build.handout(tmp_path / f"{n}.zip") for n in "ab")
+    first, second = (handout(tmp_path / f"{n}.zip") for n in "ab")
     assert first.read_bytes() == second.read_bytes()
     names = set(inside(first))
     assert {"start.py", "pyproject.toml", "00_start_here/00_start_here.ipynb"} <= names
     assert "ffnlab/course/answers/02_feed_forward.safetensors" in names
     assert not any("__pycache__" in name or ".progress" in name or "egg-info" in name for name in names)
+
+
+def test_what_a_class_says_on_language_models_is_in_its_handout_and_shown_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handout(tmp_path / "a.zip", language_models="**Ask nobody** before Friday.\n")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        archive.extractall(tmp_path)
+    (course,) = tmp_path.glob("course-*")
+    assert "language_models.md" in (course / "AGENTS.md").read_text(encoding="utf-8")
+    assert not any(name.endswith("language_models.md") for name in inside(handout(tmp_path / "b.zip")))
+    monkeypatch.chdir(course / "00_start_here")
+    assert language_models().data == "**Ask nobody** before Friday."
+    (course / LANGUAGE_MODELS).unlink()
+    assert language_models().data == USUAL
 
 
 def test_an_unknown_notebook_is_one_clear_line() -> None:
@@ -448,15 +466,11 @@ def text_of(name: str) -> str:
     return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
-def estimate(name: str) -> minutes.Minutes:
-    return minutes.estimate(build.notebook_of(name).cells, active_course().exercises_of(name), name)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_header_says_the_minutes_and_the_points_that_are_counted(name: str) -> None:
     text = text_of(name)
-    time = re.search(r"\| \*\*Time\*\* \| (\d+) minutes on the core path; (\d+) more ", text)
-    assert time and (int(time[1]), int(time[2])) == minutes.round_minutes(estimate(name))
+    time = re.search(r"\| \*\*Time\*\* \| (\d+) minutes on the core path; (\d+) more\b", text)
+    assert time and (int(time[1]), int(time[2])) == minutes.round_minutes(size.estimate(name))
     code = re.search(r"\| \*\*Points\*\* \| (\d+) for code", text)
     exercises = active_course().exercises_of(name)
     assert code and int(code[1]) == sum(exercise.points for exercise in exercises if not is_quiz(exercise))
@@ -467,9 +481,9 @@ def test_a_header_says_the_minutes_and_the_points_that_are_counted(name: str) ->
 
 
 def test_the_map_and_the_readme_say_what_the_notebooks_say() -> None:
-    titles = [re.search(r"^# \d\d · (.+)$", text_of(name), re.M) for name in NAMES if name != "11_real"]
-    assert tuple(title[1] for title in titles if title) == anatomy.TITLES  # 11 is about another model
-    estimates = [minutes.round_minutes(estimate(name)) for name in NAMES]
+    titles = [re.search(r"^# \d\d · (.+)$", text_of(name), re.M) for name in NAMES]
+    assert tuple(title[1] for title in titles if title) == anatomy.TITLES
+    estimates = [minutes.round_minutes(size.estimate(name)) for name in NAMES]
     hours = [round(sum(column) / 60) for column in zip(*estimates, strict=True)]
     assert hours == [8, 10]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -525,29 +539,12 @@ def test_braces_in_a_formula_and_in_code_are_no_fields(tmp_path: Path, monkeypat
     assert any(formula in cell.source for cell in build.notebook_of("02_feed_forward").cells)
 
 
-# The notebooks that were written anew, within a budget.
-WITH_IDEAS = (
-    "00_start_here",
-    "01_attention",
-    "02_feed_forward",
-    "03_activations",
-    "04_every_position",
-    "05_parameters",
-    "06_memory",
-    "07_gated",
-    "09_balance",
-    "10_capstone",
-    "11_real",
-)
-THIRD_EDITION = WITH_IDEAS
-
-
-@pytest.mark.parametrize("name", THIRD_EDITION)
-def test_a_notebook_of_the_third_edition_keeps_its_budget(name: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_keeps_its_budget(name: str) -> None:
     assert size.beyond(size.measure(name)) == []
 
 
-@pytest.mark.parametrize("name", WITH_IDEAS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_ends_in_its_ideas(name: str) -> None:
     """A reader is asked for them an hour later; more than five are not kept."""
     assert 3 <= size.measure(name).ideas <= 5
@@ -559,6 +556,27 @@ def test_what_is_beyond_the_budget_is_named() -> None:
         "2601 core words (2600)",
         "13 brackets (12)",
     ]
+    assert size.beyond_the_day({"01_attention": 70, "02_feed_forward": 75}) == []
+    assert size.beyond_the_day({"01_attention": 405, "02_feed_forward": 80}) == [
+        "405 core minutes in 01_attention (75)",
+        "80 core minutes in 02_feed_forward (75)",
+        "485 core minutes in all notebooks (480)",
+    ]
+
+
+def test_the_build_says_what_is_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line for each notebook, whether or not it had to be made again."""
+    counts = size.measure("00_start_here")
+    monkeypatch.setattr(size, "BUDGET", counts._replace(cells=counts.cells - 1, guesses=2))
+    monkeypatch.setattr(size, "MAX_DAY", 400)
+    monkeypatch.setattr(build, "build", lambda *_: False)
+    monkeypatch.setattr(stability, "find_outdated", lambda names: [])
+    said = CliRunner().invoke(cli.app, ["build", "00_start_here"]).output.splitlines()
+    assert said[:2] == [
+        "00_start_here: nothing has changed",
+        f"00_start_here is beyond the budget: {counts.cells} cells ({counts.cells - 1}), {counts.guesses} guesses (2)",
+    ]
+    assert re.fullmatch(r"the core path is beyond the budget: \d+ core minutes in all notebooks \(400\)", said[2])
 
 
 def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -582,10 +600,13 @@ def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> 
     assert counts.brackets == pytest.approx(1000 / (7 + 1 + 9 + 5 + 7 + 5 + 15))
 
 
+def test_points_off_the_core_path_are_told_also_of_a_quiz() -> None:
+    header = next(cell.source for cell in build.notebook_of("01_attention").cells if "**Points**" in cell.source)
+    assert "20 for code, 7 of them *deeper*, 3 for the quiz (1 *deeper*) and 3 for" in header
+
+
 def test_the_core_path_is_for_a_day() -> None:
-    core = [minutes.round_minutes(estimate(name))[0] for name in NAMES]
-    assert max(core) <= 75
-    assert sum(core) <= 8 * 60
+    assert size.beyond_the_day({name: minutes.round_minutes(size.estimate(name))[0] for name in NAMES}) == []
 
 
 def test_minutes_follow_the_marks_of_what_is_deeper(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,8 @@ def test_what_the_notebook_says_of_the_gaps_holds_in_the_stored_runs() -> None:
         for lower, higher in itertools.pairwise(ranking)
     ]
     prose = " ".join(line.removeprefix("# ") for line in SOURCE.splitlines())
+    assert "with an FFN about three quarters or more" in prose and min(mean[name] for name in ("relu", "swiglu")) > 72
+    assert "know twice as much as one" in prose and mean["none, 3 blocks"] / mean["none"] == pytest.approx(2, abs=0.1)
     assert f"keep their order in at least {min(order_counts)} of the fifteen runs" in prose
     level = {
         (lower, higher)
@@ -224,6 +226,26 @@ def test_the_notebooks_rule_says_of_our_own_runs_what_the_text_says() -> None:
         return said
 
     assert verdict("none", "relu") == "B" and verdict("none, 3 blocks", "relu") is None
+    assert sum(found["none"]) == 5 and "found the rule, five of the single blocks among them" in SOURCE
+
+
+def test_tables_below_a_guess_open_with_it_and_have_the_stored_means() -> None:
+    """A cell that prints them would answer the guess after Run All."""
+    for of, table, runs in (
+        ("best_at_1600", experiment.table(), {name: run["40"]["accuracy"] for name, run in experiment.stored()["runs"].items()}),
+        ("gaps_on_text", english.table(), english.stored()["bits per character"]),
+    ):  # fmt: skip
+        module = "experiment" if of == "best_at_1600" else "english"
+        shown = [cell for cell in SOURCE.split("# %%") if f"{{{module}.table()}}" in cell]
+        assert len(shown) == 1 and "veil(" in shown[0] and f'of="{of}"' in shown[0]
+        rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+        assert [row[0] for row in rows] == list(runs)
+        for name, *_, last in rows:
+            mean, spread = (float(part.strip(" %")) for part in last.split("±"))
+            scale = 100 if of == "best_at_1600" else 1
+            values = [scale * value for value in runs[name]]
+            assert (mean, spread) == pytest.approx((statistics.fmean(values), statistics.stdev(values)), abs=0.06)
+    assert 'of="fifteen_seconds", text="\\n\\n".join(written)' in SOURCE
 
 
 def test_equal_kinds_reach_the_rules_lead_in_about_three_of_a_hundred_games() -> None:

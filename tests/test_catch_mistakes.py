@@ -11,9 +11,13 @@ import torch
 
 from autograder import keys
 from autograder.authoring import find_boxes
+from ffnlab.checking import reference_files
+from ffnlab.checking.checks import examine
+from ffnlab.checking.verdict import Verdict
 from ffnlab.course import closed_boxes, test_suites
 from ffnlab.course.exercises import feed_forward
-from ffnlab.observation.exercise import NotAsAsked
+from ffnlab.observation.exercise import NotAsAsked, public_seed
+from ffnlab.phrases import without_delimiters
 
 BOXES = closed_boxes.load("ffn_forward")
 BATCH: dict[str, Any] = {
@@ -138,12 +142,66 @@ def test_what_is_no_suite_is_told(answer: Any, words: str) -> None:
 
 
 def test_a_report_says_how_far_one_is() -> None:
+    """How many boxes in all, what each test is worth, and which boxes are left."""
     assert test_suites.report(...) == "There is no suite yet."
-    assert test_suites.report([BATCH, TOKEN]) == "2 tests with 16 numbers: 31 of 31 boxes are caught."
+    assert test_suites.report([BATCH, TOKEN]).splitlines() == [
+        "2 tests with 16 numbers: 31 of 31 boxes are caught.",
+        "  test 1: 11 numbers, 28 boxes, 15 of them caught by no other test",
+        "  test 2: 5 numbers, 16 boxes, 3 of them caught by no other test",
+    ]
     place = next(n for n, box in enumerate(BOXES.boxes, 1) if box.name == "relu_hard_coded")
-    report = test_suites.report([BATCH | {"act": "relu"}, TOKEN])
-    assert report.endswith(f"30 of 31 boxes are caught.\nStill closed: {place}.")
+    report = test_suites.report([BATCH | {"act": "relu"}, TOKEN]).splitlines()
+    assert report[0].endswith("30 of 31 boxes are caught.") and report[-1] == f"Still closed: {place}."
+    assert test_suites.report([TOKEN, TOKEN]).splitlines()[2].endswith("none of them caught by no other test")
+    assert len(test_suites.report([TOKEN]).splitlines()) == 2, "one test alone is told in the first line"
     assert test_suites.report([{"x": [1]}]) == "This is no suite yet: test 1 has no W1."
+
+
+def verdict_on(answer: Any) -> Verdict:
+    exercise = feed_forward.catch_mistakes
+    seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
+    return examine(exercise, reference_files.load_public(exercise.name), answer, seeds)[0]
+
+
+def symptoms(answer: Any) -> dict[str, str]:
+    """What the check says of each part of the exercise."""
+    return {aspect.name: aspect.symptom for aspect in verdict_on(answer).aspects}
+
+
+def test_the_panel_says_how_many_boxes_are_caught_and_which_are_not() -> None:
+    relu = symptoms([BATCH | {"act": "relu", "look": []}, TOKEN])
+    assert "“27 of 31 are caught, not 3, 20, 22, 25”" in without_delimiters(relu["all boxes"])
+    assert not relu["26 boxes"] and "counts once" in relu["no fewer numbers"]
+    few = symptoms([TOKEN | {"x": [[-3]]}])
+    assert "of 31 are caught" in few["20 boxes"] or "of 31 are caught" in few["26 boxes"]
+    assert "“21 numbers”" in without_delimiters(symptoms([BATCH, TOKEN, TOKEN])["no fewer numbers"])
+
+
+def test_a_suite_that_lets_boxes_through_is_not_told_that_it_is_too_large() -> None:
+    assert "counts once" in symptoms([BATCH | {"act": "relu"}, TOKEN, TOKEN])["no fewer numbers"]
+
+
+def a_learners_suite(rng: random.Random) -> list[dict[str, Any]]:
+    """Up to three tests in which some of the keys are left alone, as one does who has not thought of them."""
+    used = {key for key in ("act", "dtype", "turned", "look") if rng.random() < 0.5}
+    tests = [random_test(rng) for _ in range(rng.randint(1, 3))]
+    return [{key: value for key, value in test.items() if key in test_suites.ARRAYS or key in used} for test in tests]
+
+
+def test_a_learners_suite_is_told_what_its_tests_have_in_common() -> None:
+    """Also a small one: the reason is named with however many points it comes."""
+    rng = random.Random(2)
+    seen, told = 0, 0
+    for _ in range(150):
+        answer = a_learners_suite(rng)
+        try:
+            suite = test_suites.read_suite(answer)
+        except NotAsAsked:
+            continue
+        if len(test_suites.caught(suite, BOXES)) < len(BOXES.wrong):
+            seen += 1
+            told += bool(verdict_on(answer).cause)
+    assert seen > 100 and told >= 0.97 * seen, f"{told} of {seen}"
 
 
 def test_every_reason_is_given_for_a_suite_that_has_it() -> None:

@@ -103,6 +103,15 @@ def read_answers(class_folder: ClassFolder, question: str, points: float) -> Non
         nbgraders.db.commit()
 
 
+def cells_of_exercise(page: str, name: str) -> dict[str, str]:
+    """What the table of exercises has about one of them, by the titles of its columns."""
+    (head,) = re.findall(r'<thead><tr><th scope="col">Exercise</th>.*?</thead>', page, re.DOTALL)
+    (line,) = re.findall(rf'<tr><th scope="row">{name}</th>.*?</tr>', page, re.DOTALL)
+    titles = re.findall(r'<th scope="col" class="n">(.*?)</th>', head)
+    cells = re.findall(r'<td class="n">(.*?)</td>', line)
+    return dict(zip(titles, cells, strict=True))
+
+
 @pytest.fixture(scope="module")
 def whole(class_folder: ClassFolder) -> ClassReport:
     return report_of(class_folder)
@@ -179,11 +188,18 @@ def test_who_earned_an_exercise_only_after_a_named_mistake_is_counted(
     rows = [row for row in whole.rows if row.exercise == "ffn_forward" and row.earned_after_mistake]
     assert [(row.student, row.attempt) for row in rows] == [("ben", 2), ("ida", 4), ("ida", 5), ("jon", 2)]
     assert sum(row.attempt_counts for row in rows) == count
-    (line,) = re.findall(r'<tr><th scope="row">ffn_forward</th>.*?</tr>', report_page.page(whole), re.DOTALL)
-    cells = re.findall(r'<td class="n">(.*?)</td>', line)
-    (head,) = re.findall(r'<thead><tr><th scope="col">Exercise</th>.*?</thead>', report_page.page(whole), re.DOTALL)
-    titles = re.findall(r'<th scope="col" class="n">(.*?)</th>', head)
-    assert dict(zip(titles, cells, strict=True))["after a named mistake"] == str(count)
+    assert cells_of_exercise(report_page.page(whole), "ffn_forward")["after a named mistake"] == str(count)
+
+
+def test_a_question_has_dashes_for_what_only_an_exercise_has(whole: ClassReport) -> None:
+    cells = cells_of_exercise(report_page.page(whole), "M2")
+    assert [title for title, cell in cells.items() if cell == "–"][-5:] == [
+        "✔ right",
+        "after a named mistake",
+        "✘ not right",
+        "with no known mistake",
+        "○ not attempted",
+    ]
 
 
 def test_how_an_exercise_ended_is_asked_of_the_grading() -> None:
@@ -226,8 +242,9 @@ def test_a_file_that_cannot_be_read_takes_nothing_from_the_attempt_that_counts(t
 
 
 def test_attempts_over_time_and_what_became_of_them(report: AssignmentReport) -> None:
-    assert (report.attempt_count, report.again, report.better, report.worse) == (7, 1, 1, 0)
-    assert {day.day: both for day, both in report.days.items()} == {1: (1, 0), 2: (5, 0), 3: (0, 1)}
+    attempts = report.attempts
+    assert (attempts.count, attempts.again, attempts.better, attempts.worse) == (7, 1, 1, 0)
+    assert {day.day: both for day, both in attempts.days.items()} == {1: (1, 0), 2: (5, 0), 3: (0, 1)}
 
 
 @pytest.mark.parametrize(
@@ -252,7 +269,8 @@ def test_more_than_at_first_is_said_of_points_that_count(rules: str, better: int
     )
     (folder.path / FILE).write_text(rules, encoding="utf-8")
     (report,) = report_of(folder).assignments
-    assert (report.again, report.better, report.worse) == (4, better, worse)
+    attempts = report.attempts
+    assert (attempts.again, attempts.better, attempts.worse) == (4, better, worse)
 
 
 def test_grading_again_is_no_new_attempt(tmp_path: Path) -> None:
@@ -260,7 +278,7 @@ def test_grading_again_is_no_new_attempt(tmp_path: Path) -> None:
     with gradebook.Book(class_folder, writing=True) as book:
         save_grading(book, "ada", graded(FakeAttempt(["ffn_forward"])), "0" * 64, None)
     (report,) = report_of(class_folder).assignments
-    assert report.attempt_count == 1 and report.students[0].grade.points == 4 and report.students[0].attempt_count == 1
+    assert report.attempts.count == 1 and report.students[0].grade.points == 4 and report.students[0].attempt_count == 1
 
 
 def test_a_term_has_every_notebook_and_every_student(tmp_path: Path) -> None:
@@ -567,7 +585,7 @@ def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -
         tmp_path, {student: [FakeAttempt(["DeepFFN"], code=code)] for student in ("ada", "ben", "cas")}
     )
     (report,) = report_of(class_folder, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
-    assert not report.similar_pairs and not report.similar_groups
+    assert not report.alike.pairs and not report.alike.groups
     page = report_page.page(report_of(class_folder))
     assert "This is a place to look, not a verdict" in page and "pairs of students" not in page
     assert "DeepFFN: 3 students, the same from beginning to end, also the names they chose: ada, ben, cas" in page

@@ -395,7 +395,8 @@ def test_single_numbers_are_no_counterexample_to_same_unit() -> None:
     [
         ("merged_counterexample", 3, "an int came back"),
         ("merged_counterexample", [], "it is empty"),
-        ("merged_counterexample", [(1, 1, 1)], "4 each"),
+        ("merged_counterexample", [(1, 1, 1)], "each neuron has 3 numbers; 4 were expected"),
+        ("merged_counterexample", [(1, 1, 1, 1), (1, 1)], "neuron 1 has 2 numbers; 4 were expected"),
         ("merged_counterexample", [(0, 0, 0, 1)], "it never fires"),
         ("merged_counterexample", [(1, math.nan, 1, 1)], "not finite"),
         ("merged_counterexample", [(1, 1, 1e9, 1)], "beyond 1,000"),
@@ -407,12 +408,12 @@ def test_single_numbers_are_no_counterexample_to_same_unit() -> None:
         ("same_unit_counterexample", ([0], [2], [1], [0]), "zeros alone"),
         ("router_learns_counterexample", ([1], [[2]], [3]), "two experts here"),
         ("router_learns_counterexample", ([1, 2], [[2], [3]]), "two lists of numbers"),
-        ("router_learns_counterexample", ([1, 2], [[2], [3]], [4, 5]), "2 each"),
+        ("router_learns_counterexample", ([1, 2], [[2], [3]], [4, 5]), "each expert has 1 number; 2 were expected"),
         ("router_learns_counterexample", ([99, 2], [[2], [3]], [1]), "beyond 10"),
         ("own_expert_counterexample", [[1, 0]], "as many experts as clusters"),
         ("own_expert_counterexample", [[1, 1], [0, 1]], "they add up to 1"),
         ("no_difference_counterexample", [[1, 2], [2, 1]], "a number from 0 to 1"),
-        ("no_difference_counterexample", [[1, 0], [1]], "all the same number"),
+        ("no_difference_counterexample", [[1, 0], [1]], "1 has 1; all need the same number"),
     ],
 )
 def test_what_is_no_input_is_said_so(name: str, answer: Any, says: str) -> None:

@@ -93,6 +93,9 @@ def test_both_names_are_broken_by_stored_sentences(chromium: Browser) -> None:
     assert reached(page) == [True, False] and "1265 reaches 1.5" in sentence(page), "that is not below 1.5"
     stored.select_option("Whether or not it rains, we go.")
     assert reached(page) == [True, True] and "1265 reaches 0" in sentence(page)
+    assert "Records: your loudest without a negation 3, your quietest “not” 0." in sentence(page)
+    stored.select_option("The shop is not open today.")
+    assert "your loudest without a negation 3, your quietest “not” 0." in sentence(page)
     assert not page.get_by_label("your own sentence").is_visible()
     page.close()
 
@@ -122,6 +125,21 @@ def test_a_sentence_of_ones_own_is_read_by_python(chromium: Browser) -> None:
     page.get_by_label("your own sentence").fill("far too long")
     page.get_by_role("button", name="Read it").click()
     expect(page.locator(".er-error")).to_have_text("That is 40 tokens. Write 1 to 22.")
+    page.close()
+
+
+@needs_chromium
+def test_no_slot_shows_another_sentence_than_the_one_that_was_typed(chromium: Browser) -> None:
+    typed = {"tokens": ["[CLS]", "or", "[SEP]"], "acts": [[0] * 8] * 3}
+    page = with_python(chromium, ears.eight(), {"Or": {"value": typed}})
+    page.get_by_label("your own sentence").fill("Or")
+    page.keyboard.press("Enter")
+    expect(page.locator(".er-head")).to_contain_text("or")
+    first, second, third = (page.get_by_label(f"part {n} of the sentence") for n in (1, 2, 3))
+    assert [slot.input_value() for slot in (first, second, third)] == ["", "", ""]
+    first.select_option("0")
+    expect(page.locator(".er-head")).to_contain_text("baker")
+    assert [slot.input_value() for slot in (first, second, third)] == ["0", "0", "0"]
     page.close()
 
 

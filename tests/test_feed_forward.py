@@ -286,6 +286,7 @@ def test_what_notebook_00_says_of_the_positions_at_which_the_ffn_speaks() -> Non
 def test_the_map_names_every_notebook_and_lights_one() -> None:
     words = texts(anatomy.block("02"))
     assert all(title.partition(":")[0] in words for title in anatomy.TITLES)
+    assert len(anatomy.TITLES) == len(active_course().notebooks) == 12
     assert len({anatomy.block(part).svg for part in ("", *anatomy.PARTS)}) == 11
 
 

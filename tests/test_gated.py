@@ -249,7 +249,7 @@ def test_a_network_is_told_where_it_goes_wrong_and_nothing_denies_it(name: str, 
     verdict = compute.verdict_of(key, answers, draws.public_seeds(key.exercise))
     symptoms = {aspect.name: aspect.symptom for aspect in verdict.aspects}
     assert symptoms[name] == f"your network: {words}"
-    assert symptoms["tanh(x)"] == "“flag A” is not right"
+    assert symptoms["tanh(x)"] == "“flag A: more neurons could do it” is not right"
 
 
 # What the probes draw

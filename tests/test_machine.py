@@ -454,6 +454,27 @@ def test_two_trained_blocks_and_generate_alone_read_and_write_as_the_model_of_th
     assert lines == [str(SCENES), "over it and was glad about the ice ."]
 
 
+@pytest.mark.filterwarnings("ignore:.*weights_only")
+@pytest.mark.parametrize("has_generate", [False, True])
+def test_the_last_cell_writes_also_before_generate_is_earned(has_generate: bool, course: Path) -> None:
+    model = trained(earned_block(), d_ff=12)
+    if has_generate:
+        check("generate", typed("generate", styles("generate")[0]))
+    assert own_block.keep(model, kept_code.load()[0][BLOCK]) == ""
+    reading = own_block.read(kept_code.load()[0][BLOCK])
+    assert isinstance(reading, own_block.Reading)
+    (course / "notebook").mkdir()
+    cell = cells_of("10_capstone")["alone"]
+    code = cell.split('ALONE = """')[1].split('"""')[0]
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], cwd=course / "notebook", capture_output=True, text=True, check=True
+    )
+    begun = "the creek was cold and the spunky dog wanted to jump "
+    assert done.stdout.startswith(begun) and len(done.stdout.split()) == len(begun.split()) + 9
+    written = tuple(done.stdout.split()[len(begun.split()) :])
+    assert written[: len(reading.continuation)] == reading.continuation
+
+
 def test_what_has_been_learned_is_not_kept_without_the_code_that_it_needs(
     course: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from drawings import numbers
 
 from autograder.authoring.experiments import cells
 from autograder.authoring.experiments import fact_stores as making
+from ffnlab.course.boards import forget as boards
 from ffnlab.course.exercises import memory as exercises
 from ffnlab.course.experiments import fact_stores
 from ffnlab.course.figures import memory as figures
@@ -119,6 +120,21 @@ def test_one_push_outweighs_the_lead_in_the_fullest_store_of_the_board() -> None
     assert "only 3 ahead, and its strongest neuron adds 11" in text()
 
 
+def test_a_neuron_that_takes_from_the_answer_can_be_needed() -> None:
+    facts, store = fact_stores.filled(fact_stores.FULL[-1])
+    x = facts.E[boards.BAMABA]
+    h = torch.relu(x @ store.keys.T + store.b1)
+    pushes = h[:, None] * (store.values @ facts.U.T)
+    scores = (x + store.b2) @ facts.U.T + pushes.sum(0)
+    lakes, skiing = (figures.LIKES.index(word) for word in ("lakes", "skiing"))
+    assert (int(scores.argmax()), int((scores - pushes[77]).argmax())) == (lakes, skiing)
+    shown = [lamp["neuron"] for lamp in boards._filled(fact_stores.FULL[-1])["lamps"]]
+    assert 77 not in shown
+    told = [-pushes[77, lakes], -pushes[77, skiing], scores[lakes] - scores[skiing]]
+    assert [round(float(number), 1) for number in told] == [0.4, 4.3, 3.7]
+    assert "takes 0.4 from *lakes*. But it takes 4.3 from *skiing*, which is only 3.7 behind" in text()
+
+
 def test_what_is_said_of_knock_outs_holds_in_fifteen_other_stores() -> None:
     knockouts = fact_stores.read_knockouts()
     explanation = read_explanation("strongest_out")
@@ -199,6 +215,30 @@ def test_questions_of_the_store_differ_in_length_and_those_of_the_check_do_not()
     for person in [(inputs := exercises.write_fact.inputs(0, 0))["middle"], *inputs["others"].values()]:
         for vectors in (person["E"], person["U"]):
             assert torch.allclose(vectors.norm(dim=1), torch.full((len(vectors),), exercises.LENGTH).double())
+
+
+# What a push of write_fact is told
+
+
+@pytest.mark.parametrize("strength", [0.3, 1.0, 3.0, 10.0, 30.0])
+def test_a_push_the_right_way_is_told_to_be_too_weak_and_never_to_point_elsewhere(strength: float) -> None:
+    person = exercises.write_fact.inputs(3, 0)["middle"]
+    E, U, weights, n, c = (person[name] for name in ("E", "U", "weights", "n", "c"))
+    question, output = E[n], torch.relu(E[n] @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
+    said = exercises._what_is_wrong_with_the_push(question, output, strength / 100 * U[c], U, c)
+    assert said in (exercises.TOO_WEAK, exercises.JUST_PAST_THE_OLD)
+    assert exercises._what_is_wrong_with_the_push(question, output, 1000 * U[c], U, c) == ""
+    assert exercises._what_is_wrong_with_the_push(question, output, -strength * U[c], U, c) == exercises.ASKEW
+    assert exercises._what_is_wrong_with_the_push(question, output, 0 * U[c], U, c) == exercises.NO_PUSH
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_push_that_forgets_the_question_or_the_ffn_fails_and_is_told_so(seed: int) -> None:
+    person = exercises.write_fact.inputs(seed, 0)["middle"]
+    E, U, weights, n, c = (person[name] for name in ("E", "U", "weights", "n", "c"))
+    output = torch.relu(E[n] @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
+    told = [exercises._what_is_wrong_with_the_push(E[n], output, U[c] - part, U, c) for part in (output, E[n])]
+    assert told == [exercises.WITHOUT_THE_QUESTION, exercises.WITHOUT_THE_FFN]
 
 
 # What the probes draw

@@ -198,6 +198,52 @@ def train_fact_ffn(E, U, y, d_ff, steps):
         ("of the facts", "not far enough", "0.01"),
         ("its o…", "squared error"),
     ),
+    Attempt(
+        "is_position_wise",
+        "the last row alone is compared",
+        """
+def is_position_wise(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d)
+    last = f(X)[-1]
+    for t in range(T - 1):
+        Z = X.clone()
+        Z[t] = torch.randn(d)
+        if (f(Z)[-1] - last).abs().max() > 1e-3 * last.abs().max():
+            return False
+    rows = f(X[:1].expand(T, d))
+    return bool((rows - rows[:1]).abs().max() <= 1e-3 * rows.abs().max())
+""",
+        ("Attention to later tokens alone passes your test", "nothing but the last row"),
+        ("Only token 0 is changed",),
+    ),
+    Attempt(
+        "fool_the_inspectors",
+        "what was written is read again",
+        """
+def fool_the_inspectors(X):
+    Y = X.clone()
+    a, b = Y[1], Y[-2]
+    Y[1] += a * b * (a - b)
+    Y[-2] += a * b * (b - a)
+    return Y
+""",
+        ("Only `mirror` is still in your way", "`a = Y[1]` is no copy"),
+        ("Count one of them from the end",),
+    ),
+    Attempt(
+        "fool_the_inspectors",
+        "the same in the sentence itself",
+        """
+def fool_the_inspectors(X):
+    a, b = X[1], X[-2]
+    X[1] += a * b * (a - b)
+    X[-2] += a * b * (b - a)
+    return X
+""",
+        ("writes into the sentence that it was given", "`Y = X.clone()`"),
+        ("from the end", PART.strip()),
+    ),
 ]
 
 BACKWARD = """
@@ -266,14 +312,13 @@ def reach_star(V, star):
         "break_head",
         "every sentence, one after the other",
         """
-def break_head(says):
-    for weather in ("cold", "warm"):
-        for place in ("creek", "lawn"):
-            wanted = "into" if (weather == "cold") != (place == "creek") else "over"
-            if says(weather, place) != wanted:
+def break_head(says, rule, weathers, places):
+    for weather in weathers:
+        for place in places:
+            if says(weather, place) != rule(weather, place):
                 return weather, place
 """,
-        ("the fourth sentence as well",),
+        ("asks the head more than three times",),
     ),
     Attempt(
         "generate",
@@ -381,9 +426,8 @@ def audit_file(shapes):
     (d,) = set.intersection(*map(set, matrices))
     d_ff = max(b for a, b in matrices if a == d)
     ffns, into = count[d, d_ff], count[d_ff, d]
-    heads = [b for a, b in matrices if a == d and b not in (d, d_ff)] or [d]
-    narrow = [a for a, b in matrices if b == d and a < heads[0] and count[a, b] >= 2 * ffns]
-    ffn = (into + ffns) * d * d_ff + (into * d_ff + ffns * d if (d_ff,) in count else 0)
+    narrow = [a for a, b in matrices if a < d and count[a, b] >= 2 * ffns]
+    ffn = (into + ffns) * d * d_ff
     total = sum(math.prod(shape) for shape in shapes)
     return {"d_model": d, "d_ff": d_ff, "ffns": ffns, "gated": into == 2 * ffns, "attentions": ffns, "shared": bool(narrow), "ffn_share": ffn / total}
 """,
@@ -547,6 +591,62 @@ def ffn_forward(x, W1, b1, W2, b2):
         ("is computed", "Likely"),
     ),
     Attempt("activation", "called already", "activation = torch.relu(torch.ones(2))", ("without calling it",)),
+    Attempt(
+        "curve_interpolant",
+        "a loop over the heights",
+        """
+def curve_interpolant(y, A, B):
+    n = len(y)
+    h = (B - A) / n
+    biases, weights, old = [], [], 0.0
+    for i in range(n):
+        slope = (y[i + 1] - y[i]) / h
+        biases.append(-(A + i * h))
+        weights.append(slope - old)
+        old = slope
+    return torch.ones(1, n), torch.tensor(biases), torch.tensor(weights)[:, None], y[:1]
+""",
+        ("As many pieces as heights are counted here",),
+    ),
+    Attempt(
+        "curve_interpolant",
+        "a neuron for each height in W1 alone",
+        """
+def curve_interpolant(y, A, B):
+    n = len(y)
+    nodes = torch.linspace(A, B, n, dtype=y.dtype)
+    slopes = torch.diff(y) / torch.diff(nodes)
+    changes = torch.diff(slopes, prepend=torch.zeros(1, dtype=y.dtype))
+    return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], changes[:, None], y[:1]
+""",
+        ("As many pieces as heights are counted here",),
+    ),
+    Attempt(
+        "curve_interpolant",
+        "the width and all places by the number of heights",
+        """
+def curve_interpolant(y, A, B):
+    n = len(y)
+    h = (B - A) / n
+    places = A + h * torch.arange(n - 1, dtype=y.dtype)
+    slopes = torch.diff(y) / h
+    changes = torch.diff(slopes, prepend=torch.zeros(1, dtype=y.dtype))
+    return torch.ones(1, n - 1, dtype=y.dtype), -places, changes[:, None], y[:1]
+""",
+        ("You divide by the number of heights",),
+    ),
+    Attempt(
+        "steepest_counterexample",
+        "fewer neurons than the mistake that is kept",
+        "steepest_counterexample = ([2.0, 1.0], [0.0, -1.0], [-3.0, 5.0])",
+        ("in a place of its own", "your classmate's code returns 6, and that is right"),
+    ),
+    Attempt(
+        "hello_shape",
+        "three tensors in a tuple",
+        "def hello_shape(x):\n    return tuple(torch.tensor(size) for size in x.shape)",
+        ("The three sizes are tensors",),
+    ),
 ]
 
 

@@ -63,7 +63,17 @@ def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> 
     )
     assert policy.attempts(FFN) == "latest" and policy.attempts("03_activations") == "best"
     lines = [line.split("#")[0].strip() for line in text.splitlines()]
-    for key in ("time_zone", "notebooks", "does_not_count", "extra_credit", "grace", "attempts", "weight", "[late]"):
+    for key in (
+        "time_zone",
+        "notebooks",
+        "does_not_count",
+        "extra_credit",
+        "grace",
+        "attempts",
+        "weight",
+        "language_models",
+        "[late]",
+    ):
         place = next(number for number, line in enumerate(lines) if line.startswith(key))
         assert text.splitlines()[place - 1].startswith("#"), f"{key} has no comment above it"
 
@@ -72,6 +82,7 @@ def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> 
     ("text", "message"),
     [
         ("late.percent_a_day = 120", "late.percent_a_day is 120; a number from 0 to 100 was expected"),
+        ('language_models = ""', 'language_models is ""; a text of at most 5,000 characters was expected'),
         ("late.percent_a_day = true", "late.percent_a_day is true; a number from 0 to 100 was expected"),
         ("late.percent_aday = 2", 'late has no key "percent_aday"; did you mean "percent_a_day"?'),
         ("[late]\npercent_a_day = 1\npoints_a_day = 2", "set percent_a_day or points_a_day, not both"),

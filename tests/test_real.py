@@ -248,7 +248,7 @@ def test_mistakes_are_named_by_what_they_do_to_real_vectors() -> None:
     """By the code that a key keeps for each, not by the table's own."""
     named = {
         "prefix_copied": "layer 2", "prefix_copied_from_the_list": "layer 0", "matrices_exchanged": "exchanged",
-        "poured_into_shape": "reshape", "not_transposed": "[out, in]", "without_the_f": "no such name",
+        "poured_into_shape": "reshape", "not_transposed": "[out, in]", "without_the_f": "put an f in front",
         "norm_of_attention": "attention half", "usual_epsilon": "1e-12", "tanh_gelu": "tanh", "relu": "ReLU",
         "no_activation": "no activation", "activation_too_late": "too late", "no_b1": "b1", "no_b2": "b2",
         "norm_before": "post-norm", "norm_inside": "Norm the sum", "no_residual": "residual connection is missing",
@@ -257,6 +257,26 @@ def test_mistakes_are_named_by_what_they_do_to_real_vectors() -> None:
     kept = {mistake.name: mistake.answer for mistake in keys.find("real_half").mistakes}
     for name, words in named.items():
         assert words in real_check.judge(kept[name]), name
+
+
+@pytest.mark.usefixtures("real")
+def test_no_mistake_of_the_key_is_unknown_to_the_real_model() -> None:
+    """Each is named, raises, or makes no difference there, as a width of 384."""
+    for mistake in keys.find("real_half").mistakes:
+        said = real_check.judge(mistake.answer)
+        assert "No mistake that we know" not in said, (mistake.name, said)
+
+
+@pytest.mark.usefixtures("real")
+def test_a_mistake_is_named_in_whichever_order_its_sum_is_added() -> None:
+    """Without a norm, numbers reach 215, and another order of three summands moves them by more than 1e-5."""
+
+    def half(x: torch.Tensor, layer: int, W: dict[str, torch.Tensor], act: Any = F.gelu) -> torch.Tensor:
+        p = f"encoder.layer.{layer}."
+        hidden = act(x @ W[p + "intermediate.dense.weight"].T + W[p + "intermediate.dense.bias"])
+        return (x + hidden @ W[p + "output.dense.weight"].T) + W[p + "output.dense.bias"]
+
+    assert "The norm is missing" in real_check.judge(half)
 
 
 @pytest.mark.usefixtures("real")
@@ -351,6 +371,12 @@ def test_without_the_file_every_cell_says_what_it_shows(
     monkeypatch.setenv(real_file.VARIABLE, str(tmp_path))
     real_check.show(answer("real_half"))
     assert "has not run in it" in capsys.readouterr().out
+
+    def stub(x: Any, layer: int, W: Any, act: Any = F.gelu) -> Any:
+        raise NotImplementedError
+
+    real_check.show(stub)
+    assert capsys.readouterr().out.startswith("This cell needs real_half, and the model")
     real_parts.run()
     assert "real_file.fetch()" in capsys.readouterr().out
     namespace: dict[str, Any] = {}

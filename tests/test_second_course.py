@@ -22,7 +22,6 @@ from ffnlab.registry import Course, CourseNotFound, active_course
 NOTEBOOK = "01_words"
 RIGHT = {
     "count_words": "def count_words(text):\n    words = text.lower().split()\n    return {w: words.count(w) for w in words}",
-    "most_frequent": "def most_frequent(text):\n    return max(text.split(), key=text.split().count)",
 }
 CASE_MATTERS = "def count_words(text):\n    words = text.split()\n    return {w: words.count(w) for w in words}"
 HANDED_IN = {"ada": RIGHT, "ben": RIGHT | {"count_words": CASE_MATTERS}, "cleo": {}}
@@ -45,7 +44,7 @@ class SecondCourse:
         shutil.copytree(ROOT / "tests" / "tiny_course", folder, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "nbgrader_config.py", folder)
         self.environment = {name: value for name, value in os.environ.items() if name != registry.VARIABLE}
-        self.environment["PYTHONPATH"] = os.pathsep.join(map(str, (folder / "course", folder)))
+        self.environment["PYTHONPATH"] = os.pathsep.join(map(str, (folder / "course", folder, ROOT, ROOT / "course")))
 
     def run(self, *words: object, place: str = ".", course: str = "word_counts") -> subprocess.CompletedProcess[str]:
         """How a program ended that was started in a folder of the course."""
@@ -112,14 +111,14 @@ def test_a_second_course_is_graded_in_the_jail_and_given_back(built: SecondCours
     sheet = built.folder / "sheet.csv"
     with sheet.open("w", encoding="utf-8", newline="") as file:
         rows = [
-            [f"Participant {n}", s, s, f"{s}@x.org", "Submitted", "", "4.00", "Yes", "-", "-", ""]
+            [f"Participant {n}", s, s, f"{s}@x.org", "Submitted", "", "3.00", "Yes", "-", "-", ""]
             for n, s in enumerate(HANDED_IN)
         ]
         csv.writer(file).writerows([titles, *rows])
     built.autograder("give-back", "moodle", NOTEBOOK, "--sheet", sheet, "--to", built.folder / "grades.csv")
     with (built.folder / "grades.csv").open(encoding="utf-8", newline="") as file:
         grades = {row["ID number"]: float(row["Grade"]) for row in csv.DictReader(file)}
-    assert grades == {"ada": 4.0, "ben": 1.0, "cleo": 0.0}
+    assert grades == {"ada": 3.0, "ben": 0.0, "cleo": 0.0}
 
 
 def test_a_course_that_is_not_there_is_one_line(built: SecondCourse) -> None:

@@ -29,7 +29,7 @@ from packaging.utils import canonicalize_name
 from traitlets.config.loader import PyFileConfigLoader
 from uv import find_uv_bin
 
-from autograder.authoring import build
+from autograder.authoring.handout import handout
 from ffnlab import doctor as student_doctor
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -537,7 +537,7 @@ def test_the_handout_is_the_same_whatever_working_left_behind(tmp_path: Path, mo
     shutil.copytree(COURSE, tmp_path / "course", ignore=LEFT_OUT)
     (tmp_path / "solutions").mkdir()
     monkeypatch.chdir(tmp_path)
-    first = build.handout(tmp_path / "dist" / "course.zip")
+    first = handout(tmp_path / "dist" / "course.zip")
     content = first.read_bytes()
     names = {name.partition("/")[2] for name in zipfile.ZipFile(first).namelist()}
     assert {"start.py", "bring.py", "constraints.txt", "ffnlab/checking/checks.py"} <= names
@@ -557,9 +557,9 @@ def test_the_handout_is_the_same_whatever_working_left_behind(tmp_path: Path, mo
         (tmp_path / "course" / junk).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "course" / junk).write_text("junk", encoding="utf-8")
     (tmp_path / "course" / "start.py").touch()
-    assert build.handout(tmp_path / "dist" / "again.zip").read_bytes() == content
+    assert handout(tmp_path / "dist" / "again.zip").read_bytes() == content
     with resource_limit(resource.RLIMIT_FSIZE, 2**16), pytest.raises(OSError, match="File too large"):
-        build.handout(first, ["01_attention"])
+        handout(first, ["01_attention"])
     assert first.read_bytes() == content, "a disk that is full leaves the earlier zip as it was"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
@@ -29,6 +31,7 @@ from autograder.paths import release, solution
 from autograder.reference import compute
 from autograder.site import make, pages, running
 from autograder.site.needed import find_cells_to_run
+from ffnlab.course import real_file
 from ffnlab.drawing import controls, svg
 from ffnlab.drawing.picture import Picture
 from ffnlab.prediction import prediction_widget
@@ -642,3 +645,17 @@ def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
         page.get_by_role("button", name="choose two").click()
         says.get_by_text("x is 0, y is 0, z is 10, the word is two").wait_for()
         page.close()
+
+
+def test_the_page_of_a_real_model_is_the_same_on_every_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cells say where the model is, or would be; a page names no folder, and no board waits for Python."""
+    folder = tmp_path / "authors-own"
+    folder.mkdir()
+    for name in real_file.SUMS:
+        (folder / name).touch()
+    monkeypatch.setenv(real_file.VARIABLE, str(folder))
+    code = "from autograder.site import running; print(running.run('11_real').outputs)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "The model is not on this machine" in done.stdout
+    assert not re.search(r"authors-own|[\\/]tmp\w+[\\/]", done.stdout)
+    assert done.stdout.count('"typed": false') + done.stdout.count('"typed":false') == 2

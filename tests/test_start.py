@@ -150,14 +150,18 @@ def test_an_environment_of_another_python_is_kept_and_said(
     (environment / "bin" / "python").symlink_to(sys.executable)
     (environment / "ffnlab-installed.txt").write_text(start.fingerprint(), encoding="utf-8")
     monkeypatch.setattr(start.sys, "version_info", (3, 13, 1))
-    options = Namespace(venv=environment, package="", constraints=start.COURSE / "constraints.txt", torch_index=None)
+    options = Namespace(
+        venv=environment, package="", constraints=start.COURSE / "constraints.txt", torch_index=None, offline=None
+    )
     assert start.set_up(options) == (str(environment / "bin" / "python"), False)
     output = capsys.readouterr().out
     assert "was made with Python 3.12 and keeps it" in output and "remove that folder" in output
 
 
 def test_constraints_that_are_not_there_are_named(start: Any, tmp_path: Path) -> None:
-    options = Namespace(venv=tmp_path / "v", package="", constraints=tmp_path / "nofile", torch_index=None)
+    options = Namespace(
+        venv=tmp_path / "v", package="", constraints=tmp_path / "nofile", torch_index=None, offline=None
+    )
     with pytest.raises(start.CannotStart, match=r"there is no file .*nofile, which --constraints names"):
         start.set_up(options)
     assert not (tmp_path / "v").exists()
@@ -206,7 +210,9 @@ def test_clouds_and_long_paths_get_an_environment_elsewhere(
 
 def options(start: Any, **changed: Any) -> Namespace:
     return Namespace(
-        **{"venv": None, "torch_index": None, "package": "", "constraints": start.COURSE / "constraints.txt"} | changed
+        **{"venv": None, "torch_index": None, "package": "", "constraints": start.COURSE / "constraints.txt"}
+        | {"offline": None, "wheelhouse": None}
+        | changed
     )
 
 
@@ -346,6 +352,104 @@ def test_pytorch_alone_comes_from_its_own_index_and_stays(installer: Any, tmp_pa
     assert installer.installed(made.environment)["torch"] == "2.13.0+cpu"
 
 
+# Without network
+
+BACKEND = """
+import zipfile
+def build_editable(folder, settings=None, metadata=None):
+    name = "ffnlab-1-py3-none-any.whl"
+    with zipfile.ZipFile(f"{folder}/{name}", "w") as archive:
+        archive.writestr("ffnlab-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: ffnlab\\nVersion: 1\\nRequires-Dist: numpy\\n")
+        archive.writestr("ffnlab-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        archive.writestr("ffnlab-1.dist-info/RECORD", "")
+    return name
+build_wheel = build_editable
+"""
+SMALL_COURSE = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+[project]
+name = "ffnlab"
+version = "1"
+dependencies = ["numpy"]
+"""
+
+
+def small_course(start: Any) -> Path:
+    """A course that needs one package, and nothing to be built with."""
+    for name, text in (
+        ("backend.py", BACKEND),
+        ("pyproject.toml", SMALL_COURSE),
+        ("constraints.txt", "numpy==2.4.6\n"),
+    ):
+        (start.COURSE / name).write_text(text, encoding="utf-8")
+    return Path(start.COURSE)
+
+
+def start_without_network(course: Path, wheels: Path) -> subprocess.CompletedProcess[str]:
+    cut = ["unshare", "--map-root-user", "--net"]
+    if subprocess.run([*cut, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("the network can't be cut here: `unshare --net` is not allowed")
+    path = f"{Path(find_uv_bin()).parent}{os.pathsep}{os.environ['PATH']}"
+    command = [*cut, sys.executable, str(course / "start.py"), "--set-up", "--offline", str(wheels)]
+    return subprocess.run(command, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False)
+
+
+def test_a_folder_of_wheels_installs_the_course_with_the_network_cut(
+    start: Any, installer: Any, tmp_path: Path
+) -> None:
+    course, wheels = small_course(start), tmp_path / "wheels"
+    wheels.mkdir()
+    wheel(wheels, "pip", "26.0")
+    done = start_without_network(course, wheels)
+    assert done.returncode == 2 and f"could not install the course from {wheels} alone" in done.stderr, done.stderr
+    assert (
+        "alone: it lacks numpy. " in done.stderr
+        and "--wheelhouse FOLDER" in done.stderr
+        and done.stderr.count("\n") == 1
+    )
+    wheel(wheels, "numpy", "2.4.6")
+    done = start_without_network(course, wheels)
+    assert done.returncode == 0, done.stderr
+    assert installer.installed(course / ".venv").items() >= {"numpy": "2.4.6", "ffnlab": "1"}.items()
+
+
+def test_a_folder_without_wheels_is_refused_before_anything_is_made(start: Any, tmp_path: Path) -> None:
+    with pytest.raises(start.CannotStart, match=r"holds no packages: no file ends in \.whl"):
+        start.set_up(options(start, offline=tmp_path / "nothing"))
+    assert not (start.COURSE / ".venv").exists()
+
+
+def test_a_wheelhouse_has_what_the_environment_has_and_what_it_is_made_with(
+    installer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links, folder = tmp_path / "links", tmp_path / "house"
+    links.mkdir()
+    needed = {
+        "torch": "2.13.0+cpu",
+        "numpy": "2.4.6",
+        "pip": "26.0",
+        "uv": "0.13.9",
+        "setuptools": "80.0",
+        "wheel": "0.45",
+    }
+    for name, version in needed.items():
+        wheel(links, name, version)
+    made = order(installer, tmp_path / "venv", constraints=None)
+    command = [find_uv_bin(), "pip", "install", "--quiet", "--python", made.python, "--no-index", "--find-links", links]
+    subprocess.run([*command, "torch", "numpy"], check=True)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+    names = {file.name for file in installer.fill(made, folder)}
+    assert names == {file.name for file in links.glob("*.whl")}
+    (links / "uv-0.13.9-py3-none-any.whl").unlink()
+    (folder / "uv-0.13.9-py3-none-any.whl").unlink()
+    with pytest.raises(installer.NotInstalled, match=f"could not fill {folder}"):
+        installer.fill(made, folder)
+
+
 @pytest.mark.parametrize("must", [False, True])
 def test_an_index_of_pytorch_that_does_not_answer_costs_seconds_and_a_line(
     must: bool, installer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -407,7 +511,9 @@ def test_an_environment_that_is_complete_gets_the_settings_that_came_since(
     python.parent.mkdir(parents=True)
     python.touch()
     (environment / "ffnlab-installed.txt").write_text(start.fingerprint(), encoding="utf-8")
-    options = Namespace(constraints=start.COURSE / "constraints.txt", venv=environment, package=None, torch_index=None)
+    options = Namespace(
+        constraints=start.COURSE / "constraints.txt", venv=environment, package=None, torch_index=None, offline=None
+    )
     assert start.set_up(options) == (str(python), False)
     path = environment / "etc" / "jupyter" / "jupyter_server_config.d" / "ffnlab.json"
     assert json.loads(path.read_text(encoding="utf-8")) == start.EXTENSIONS

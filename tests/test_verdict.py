@@ -292,7 +292,9 @@ RAISED = "Your code raised IndexError: index {} is out of range."
 @pytest.mark.parametrize(
     ("symptoms", "texts"),
     [
-        (["5 is not right", "", "5 is not right"], ["5 is not right.", "", "the same as above."]),
+        (["", "5 is not right", "5 is not right"], ["", "5 is not right.", "the same as above."]),
+        (["5 is not right", "", "5 is not right"], ["5 is not right.", "", "5 is not right."]),  # “above” is the line above
+        (["5 is not right", "", *["5 is not right"] * 2], ["5 is not right.", "", "5 is not right.", "the same as above."]),
         (["None came back", "in float32: None came back", ""], ["None came back.", "in float32: the same as above.", ""]),
         (["2 is not right", "3 is not right", "2 is not right"], ["2 is not right.", "3 is not right.", "2 is not right."]),
         (["", RAISED.format(3), f"T = 1: {RAISED.format(7)}"], ["", RAISED.format(3), "T = 1: the same error."]),

@@ -221,6 +221,29 @@ def test_without_cold_water_every_mood_is_as_unsure() -> None:
     assert (min(percents), max(percents)) == (41, 44)
 
 
+def test_neuron_10_hears_the_mood_and_does_not_show_it_because_of_the_verb() -> None:
+    model = toy_transformer.load()
+    assert model.linear1 is not None
+    x = model.gather(toy_transformer.tensor([world.wish(scene)[: world.WAY] for scene in HELD_OUT]))
+    fires = model.hidden(x)[:, -1, 10]
+    at = {
+        (water, cold, spunky): fires[[scene.attributes == (water, cold, spunky) for scene in HELD_OUT]]
+        for water, cold, spunky in itertools.product((True, False), repeat=3)
+    }
+    assert [round(float(at[True, True, spunky].mean()), 2) for spunky in (True, False)] == [1.42, 1.41]
+    assert max(float(values.max()) for where, values in at.items() if where[:2] != (True, True)) < 0.05
+    sent = toy_transformer.key_scores(model, 10) / world.WAY
+    own = model.words.weight @ model.linear1.weight[10]
+    spunky, timid = (sent[world.numbers(moods)].mean() for moods in (world.SPUNKY, world.TIMID))
+    jump, creep = ((sent + own)[world.NUMBER[verb]] for verb in (world.VERBS[True], world.VERBS[False]))
+    assert [round(float(gap), 1) for gap in (spunky - timid, creep - jump)] == [1.2, 1.2]
+    told = " ".join(
+        (Path(__file__).parent.parent / "solutions" / "06_memory.py").read_text(encoding="utf-8").split("\n# ")
+    )
+    assert "1.42 for the spunky and 1.41 for the timid" in told
+    assert "by their mood the timid are 1.2 behind, by their verb 1.2 ahead" in told
+
+
 def test_a_key_listens_to_the_words_of_its_name() -> None:
     """Notebook 06 reads two neurons; and what a word sends is what the model computes."""
     model = toy_transformer.load()

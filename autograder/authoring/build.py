@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
 import os
 import re
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -136,7 +134,9 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     tell(f"{assignment}: running the solution notebook")
     solution_notebook, pictures = execute(assignment)
     replace(solution(assignment), nbformat.writes(solution_notebook) + "\n")
-    frames.save(active_course().frames_folder / assignment, pictures)
+    frames_folder = active_course().frames_folder / assignment
+    if pictures or frames_folder.is_dir():
+        frames.save(frames_folder, pictures)
     tell(f"{assignment}: making the student's notebook")
     replace(release(assignment), nbformat.writes(student_notebook(assignment)) + "\n")
     return True
@@ -268,40 +268,3 @@ def course_config() -> Config:
 
 def _plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
-
-
-EXCLUSIONS = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist", "real_model"}
-
-
-def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
-    """A zip of course/ without what installing and working leave behind; the same bytes from the same files.
-
-    notebooks: only these; empty for all. It unpacks into a folder whose name tells this edition from others, so that no edition is unpacked over a
-    student's work in an earlier one.
-    """
-    folder = root() / "course"
-    others = set(active_course().notebooks) - set(notebooks) if notebooks else set()
-    files = {
-        path.relative_to(folder): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and not any(_is_excluded(part) or part.partition(".")[0] in others for part in path.relative_to(folder).parts)
-    }
-    edition = hashlib.sha256(b"".join(name.as_posix().encode() + data for name, data in files.items())).hexdigest()[:6]
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            entry = zipfile.ZipInfo(f"course-{edition}/{name.as_posix()}")
-            entry.external_attr, entry.compress_type = 0o100644 << 16, zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
-    replace(target, content.getvalue())
-    return target
-
-
-def _is_excluded(part: str) -> bool:
-    return (
-        part in EXCLUSIONS
-        or part.startswith((".progress", ".predictions", ".boards", "my_transformer."))
-        or part.endswith((".egg-info", "_cache", ".draft"))
-        or re.search(r"\.before(-\d+)?\.ipynb$", part) is not None
-    )

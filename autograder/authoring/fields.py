@@ -108,22 +108,24 @@ def _points_of_questions(cells: Sequence[Any]) -> dict[str, float]:
 
 def describe_points(cells: Sequence[Any], exercises: Sequence[Exercise]) -> str:
     """What a notebook's points are for: "17 for code, 4 of them *deeper*, 3 for the quiz and 3 for an answer in your own words"."""
-    paths = {
-        heading["name"]: part.path
-        for part in minutes.parts(cells)
-        if part.is_text and (heading := minutes.EXERCISE.search(part.source))
-    }
+    parts = list(minutes.parts(cells))
+    paths = {part.name: part.path for part in parts if not part.is_text}  # of a quiz, where its cell is
+    for part in parts:
+        if part.is_text and (heading := minutes.EXERCISE.search(part.source)):
+            paths[heading["name"]] = part.path
     code = [exercise for exercise in exercises if not is_quiz(exercise)]
     deeper = _sum(exercise for exercise in code if paths.get(exercise.name) == "deeper")
-    quizzes = _sum(exercise for exercise in exercises if is_quiz(exercise))
+    quizzes = [exercise for exercise in exercises if is_quiz(exercise)]
+    deeper_quizzes = _sum(quiz for quiz in quizzes if paths.get(quiz.name) == "deeper")
     questions = _points_of_questions(cells)
     some_deeper = f", {deeper:g} of them *deeper*" if 0 < deeper < _sum(code) else ""
-    parts = [f"{_sum(code):g} for code" + some_deeper]
-    if quizzes:
-        parts.append(f"{quizzes:g} for the quiz")
+    kinds = [f"{_sum(code):g} for code" + some_deeper]
+    if _sum(quizzes):
+        some_deeper = f" ({deeper_quizzes:g} *deeper*)" if 0 < deeper_quizzes < _sum(quizzes) else ""
+        kinds.append(f"{_sum(quizzes):g} for the quiz" + some_deeper)
     if questions:
-        parts.append(f"{math.fsum(questions.values()):g} for {COUNTS[len(questions)]} in your own words")
-    return join_words(parts)
+        kinds.append(f"{math.fsum(questions.values()):g} for {COUNTS[len(questions)]} in your own words")
+    return join_words(kinds)
 
 
 def _sum(exercises: Iterable[Exercise]) -> float:

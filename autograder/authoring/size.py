@@ -1,10 +1,10 @@
-"""How much is in a notebook, and the budget that a notebook of the third edition keeps."""
+"""How much is in a notebook, and the budget that every notebook keeps. `autograder build` says what is beyond it, and a test is red."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from autograder.authoring import build, minutes
@@ -49,6 +49,9 @@ BUDGET = NotebookSize(
     closed_tables=1,
     brackets=12.0,
 )
+# Minutes on the core path.
+MAX_CORE = 75  # of a notebook
+MAX_DAY = 480  # of the whole course, which is a day's work
 
 
 def measure(assignment: str) -> NotebookSize:
@@ -124,3 +127,18 @@ def beyond(size: NotebookSize) -> list[str]:
         for field, count, most in zip(NotebookSize._fields, size, BUDGET, strict=True)
         if count > most
     ]
+
+
+def estimate(assignment: str) -> minutes.Minutes:
+    """The minutes that a notebook takes."""
+    file = f"solutions/{assignment}.py"
+    return minutes.estimate(build.notebook_of(assignment).cells, active_course().exercises_of(assignment), file)
+
+
+def beyond_the_day(core_minutes: Mapping[str, int]) -> list[str]:
+    """What exceeds the time for the core path, each in a few words. core_minutes: by notebook, as its header says."""
+    total = sum(core_minutes.values())
+    too_long = [
+        f"{count} core minutes in {name} ({MAX_CORE})" for name, count in core_minutes.items() if count > MAX_CORE
+    ]
+    return too_long + ([f"{total} core minutes in all notebooks ({MAX_DAY})"] if total > MAX_DAY else [])

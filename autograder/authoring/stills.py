@@ -1,7 +1,8 @@
 """The still pictures of boards: what is seen of a board where no script runs. Each is drawn by the board itself, in Chromium, and kept as SVG. And the
 pictures of the README and of the site's preview, made from the same board and from a check's own panel, so that they can't show an older one.
 
-`stills.json` has, by picture, the hash of all that it was drawn from, so that a picture older than its board is found without a browser.
+The boards are those that the course has in its module `boards.catalogue`; a course need not have any. `stills.json`, which another course has beside its
+keys, holds by picture the hash of all that it was drawn from, so that a picture older than its board is found without a browser.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ from autograder.errors import UserError
 from autograder.files import replace
 from ffnlab import boards
 from ffnlab.boards import Board
-from ffnlab.course.boards.catalogue import BOARDS
+from ffnlab.registry import DEFAULT, active_course
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -67,6 +69,21 @@ STILL = """(css) => {
 }"""
 
 
+def boards_by_name() -> Mapping[str, Callable[[], Board]]:
+    """What makes each board of the course, by the board's name."""
+    course = active_course()
+    if not (course.folder / "boards" / "catalogue.py").is_file():
+        return {}
+    catalogue: Mapping[str, Callable[[], Board]] = import_module(f"{course.package}.boards.catalogue").BOARDS
+    return catalogue
+
+
+def _record() -> Path:
+    """The file with the hashes of all that was drawn."""
+    course = active_course()
+    return SOURCE_HASHES if course.package == DEFAULT else course.beside_keys(SOURCE_HASHES.name)
+
+
 def draw(board: Board, browser: Browser) -> str:
     """The still of a board, as SVG."""
     page = browser.new_page(viewport={"width": WIDTH + 40, "height": 900}, reduced_motion="reduce")
@@ -80,7 +97,7 @@ def draw(board: Board, browser: Browser) -> str:
 def draw_preview(browser: Browser) -> bytes:
     """What a message with a link to the site shows: its promise over the board of the front page, as PNG."""
     page = browser.new_page(viewport={"width": PREVIEW_SIZE[0], "height": PREVIEW_SIZE[1]}, reduced_motion="reduce")
-    page.set_content(PREVIEW.format(title=PROMISE, board=boards.html(BOARDS[PREVIEW_BOARD]())))
+    page.set_content(PREVIEW.format(title=PROMISE, board=boards.html(boards_by_name()[PREVIEW_BOARD]())))
     page.locator("section.ffp").wait_for()
     picture = page.screenshot()
     page.close()
@@ -92,7 +109,7 @@ def draw_board(browser: Browser) -> bytes:
     page = browser.new_page(
         viewport={"width": README_WIDTH, "height": 900}, reduced_motion="reduce", device_scale_factor=2
     )
-    page.set_content(PAGE.format(boards.html(BOARDS[README_BOARD]())))
+    page.set_content(PAGE.format(boards.html(boards_by_name()[README_BOARD]())))
     board = page.locator("section.ffp")
     board.wait_for()
     page.get_by_role("switch").first.click()
@@ -137,7 +154,7 @@ def _hash(*parts: Any) -> str:
 
 
 def _hash_preview_sources() -> str:
-    return _hash(hash_sources(BOARDS[PREVIEW_BOARD]()), PREVIEW, PREVIEW_SIZE, PROMISE)
+    return _hash(hash_sources(boards_by_name()[PREVIEW_BOARD]()), PREVIEW, PREVIEW_SIZE, PROMISE)
 
 
 def find_outdated(files: Collection[Path] | None = None) -> list[str]:
@@ -161,7 +178,9 @@ class _Picture:
 
 
 def _pictures() -> list[_Picture]:
-    board = hash_sources(BOARDS[README_BOARD]())
+    if active_course().package != DEFAULT:
+        return []
+    board = hash_sources(boards_by_name()[README_BOARD]())
     return [
         _Picture(PREVIEW_FILE, _hash_preview_sources(), draw_preview),
         _Picture(README / "creek.png", _hash(board, PAGE, README_WIDTH), draw_board),
@@ -179,13 +198,13 @@ def _outdated_pictures() -> list[_Picture]:
 
 
 def _with_still() -> dict[str, Board]:
-    all_boards = {name: make() for name, make in BOARDS.items()}
+    all_boards = {name: make() for name, make in boards_by_name().items()}
     return {name: board for name, board in all_boards.items() if board.still}
 
 
 def _read_source_hashes() -> dict[str, str]:
     """By board, what its still was drawn from."""
-    return dict(json.loads(SOURCE_HASHES.read_text(encoding="utf-8"))) if SOURCE_HASHES.is_file() else {}
+    return dict(json.loads(_record().read_text(encoding="utf-8"))) if _record().is_file() else {}
 
 
 def write(names: list[str]) -> list[str]:
@@ -194,9 +213,10 @@ def write(names: list[str]) -> list[str]:
     Raises:
         UserError: there is no such board, or no Chromium.
     """
-    unknown = [name for name in names if name not in BOARDS]
+    known = boards_by_name()
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(BOARDS)}")
+        raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(known) or 'none'}")
     selection = names or find_outdated()
     pictures = [] if names else _outdated_pictures()
     if not selection and not pictures:
@@ -219,7 +239,7 @@ def write(names: list[str]) -> list[str]:
             changes.append(picture.file.name)
     drawn = (*stills, *(picture.file.name for picture in _pictures()))
     record = {name: hashes[name] for name in drawn if name in hashes}
-    replace(SOURCE_HASHES, json.dumps(record, indent=1) + "\n")
+    replace(_record(), json.dumps(record, indent=1) + "\n")
     return changes
 
 

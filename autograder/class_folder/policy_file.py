@@ -25,6 +25,7 @@ from ffnlab.untrusted_text import in_a_line
 PRACTICE = ("quiz_*",)  # quizzes can be tried until they are right: they are for learning
 DURATION = re.compile(r"(\d{1,4}) ?(minute|hour|day|week)s?")
 MAX_DURATION = timedelta(days=366)
+MAX_PARAGRAPH = 5000  # characters of what a class says on language models
 MAX_NUMBER_BITS = 1000  # bits; Python writes none with more than 4,300 digits
 MAX_NUMBER = 1_000_000  # with larger numbers sums are no numbers any more
 
@@ -181,6 +182,10 @@ class PolicyFile(_Table):
     extensions: dict[str, dict[str, Annotated[datetime | Extension, PlainValidator(_until)]]] = Field(
         default={}, description=f'{DATE}, or a text such as "3 days"'
     )
+    language_models: str | None = Field(
+        default=None, min_length=1, max_length=MAX_PARAGRAPH, strict=True,
+        description=f"a text of at most {MAX_PARAGRAPH:,} characters",
+    )  # fmt: skip
     groups: tuple[GroupRule, ...] = Field(default=(), description='[[groups]] with students = ["…"]')
 
     def rules(self, assignment: str) -> AssignmentRules:

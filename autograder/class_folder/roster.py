@@ -229,9 +229,9 @@ class Roster:
         try:
             student = student or self.find(person.ids) or Student(self._id_for(person))
         except Doubtful as doubt:
-            return None, f"{_who(person)}: {doubt}"
+            return None, f"{_describe_person(person)}: {doubt}"
         if not student.id:
-            return None, f"{_who(person)}: no id in it can be the name of a folder"
+            return None, f"{_describe_person(person)}: no id in it can be the name of a folder"
         new_student = Student(student.id, dict(student.cells))
         for key, text in person.ids.items():
             there = new_student.ids(key)
@@ -239,7 +239,7 @@ class Roster:
                 new_student.cells[key] = " ".join(dict.fromkeys((*there, *text.split())))
             elif (key == "sis_id" or key in SYSTEMS) and there and there != [text]:
                 return None, (
-                    f"{_who(person)}: in {FILE}, {student.id} has the {key} {in_a_line(there[0], 80)}, so nothing was changed. "
+                    f"{_describe_person(person)}: in {FILE}, {student.id} has the {key} {in_a_line(there[0], 80)}, so nothing was changed. "
                     f"If it is another number now, correct it there; if a spreadsheet program has changed the list, download the list again"
                 )
             elif text and (is_from_list or not there):
@@ -252,7 +252,7 @@ class Roster:
         try:
             self._enter(new_student)
         except Doubtful as doubt:
-            return None, f"{_who(person)}: {doubt}"
+            return None, f"{_describe_person(person)}: {doubt}"
         if new_student.groups != student.groups:
             self._members = None
         self.students[new_student.id] = new_student
@@ -281,7 +281,10 @@ class Roster:
         rows = dict[str, Person]()
         for person in people:
             if student := self._of_two_rows(person, rows):
-                doubt = f"{_who(person)} has an id of {_who(rows[student])}, so only the latter is on the roster. Has a spreadsheet program changed the list?"
+                doubt = (
+                    f"{_describe_person(person)} has an id of {_describe_person(rows[student])}, so only the latter is on the roster. "
+                    "Has a spreadsheet program changed the list?"
+                )
             else:
                 entered, doubt = self.take(person, is_from_list=True, student=self._without_id(person))
                 if entered:
@@ -329,19 +332,19 @@ def _with_true_ids(people: Sequence[Person]) -> tuple[list[Person], list[str]]:
         for key, text in person.ids.items():
             owners.setdefault((key, _plain(key, text)), []).append(person)
     doubts = {}
-    for (key, text), those in owners.items():
-        if text.casefold() in PLACEHOLDERS and not (key in WITHOUT_CASE and text.isalpha() and len(those) == 1):
+    for (key, text), claimants in owners.items():
+        if text.casefold() in PLACEHOLDERS and not (key in WITHOUT_CASE and text.isalpha() and len(claimants) == 1):
             # A login may be "null" or "nan"; it is one person's then.
             doubts[key, text] = ""  # it says itself that it is none
         elif is_rounded(text):
             doubts[key, text] = (
-                f"the {key} {in_a_line(text, 40)} of {_who(min(those, key=_who))} is a number that a spreadsheet program has rounded, "
+                f"the {key} {in_a_line(text, 40)} of {min(map(_describe_person, claimants))} is a number that a spreadsheet program has rounded, "
                 "so it is nobody's: download the list again, and don't save it in that program"
             )
-        elif len({_without(person, key) for person in those}) > 1:
-            names = sorted(in_a_line(person.full_name or _who(person), 60) for person in those)
+        elif len({_without(person, key) for person in claimants}) > 1:
+            names = sorted(in_a_line(person.full_name or _describe_person(person), 60) for person in claimants)
             doubts[key, text] = (
-                f"{len(those):,} rows have the {key} {in_a_line(text, 60)}, so it is nobody's: {', '.join(names[:6])}"
+                f"{len(claimants):,} rows have the {key} {in_a_line(text, 60)}, so it is nobody's: {', '.join(names[:6])}"
             )
     kept = [
         replace(person, ids={key: text for key, text in person.ids.items() if (key, _plain(key, text)) not in doubts})
@@ -394,7 +397,7 @@ def _plain(key: str, text: str) -> str:
     return text.strip().translate(LOWER) if key in WITHOUT_CASE else text.strip()
 
 
-def _who(person: Person) -> str:
+def _describe_person(person: Person) -> str:
     ids = ", ".join(f"{key} {text}" for key, text in person.ids.items())
     return in_a_line(f"{person.full_name} ({ids})" if person.full_name else ids, 200)
 

@@ -16,7 +16,7 @@ import typer
 
 # isort: off
 # Each adds its commands.
-from autograder.cli import grading, sharding, transfer, exporting, reading, serving, authors
+from autograder.cli import grading, sharding, transfer, exporting, reading, serving, authors, making
 
 # isort: on
 from autograder import files
@@ -26,7 +26,7 @@ from autograder.keys.problem import KeyProblem
 from ffnlab.phrases import sentence
 from ffnlab.registry import CourseNotFound, active_course
 
-__all__ = ["app", "authors", "exporting", "grading", "main", "reading", "serving", "sharding", "transfer"]
+__all__ = ["app", "authors", "exporting", "grading", "main", "making", "reading", "serving", "sharding", "transfer"]
 
 USAGE_ERROR: Any = typer.BadParameter.__bases__[0]  # of click, of which newer versions of Typer have their own copy
 

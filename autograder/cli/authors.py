@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -49,6 +50,8 @@ def build(
         _draw_stills(name)
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
+    for excess in _describe_excess(names):
+        typer.echo(excess)
     exercises = list(trials.find_outdated(names))
     if len(exercises) > MAX_TRIALS:
         typer.echo(
@@ -59,11 +62,25 @@ def build(
         _try_on_twenty_secrets(exercises)
 
 
+def _describe_excess(names: list[str]) -> Iterator[str]:
+    """A line on each notebook that is larger than the budget allows, and on a core path that takes longer than it may."""
+    from autograder.authoring import minutes, size
+
+    for name in names:
+        if excess := size.beyond(size.measure(name)):
+            yield f"{name} is beyond the budget: {', '.join(excess)}"
+    core_minutes = {name: minutes.round_minutes(size.estimate(name))[0] for name in assignments()}
+    for line in size.beyond_the_day(core_minutes):
+        yield f"the core path is beyond the budget: {line}"
+
+
 def _find_boxes(assignment: str) -> None:
     """Find the closed boxes of a notebook's exercises again where their keys have changed, for they are in its boards."""
     from autograder.authoring import find_boxes
-    from ffnlab.registry import active_course
+    from ffnlab.registry import DEFAULT, active_course
 
+    if active_course().package != DEFAULT:  # the board is the first course's
+        return
     if {exercise.name for exercise in active_course().exercises_of(assignment)} & find_boxes.RIGHT_LINES.keys():
         find_boxes.write(typer.echo)
 
@@ -90,9 +107,8 @@ def _draw_stills(assignment: str) -> None:
 @app.command()
 def minutes() -> None:
     """Measure each notebook: minutes on the core path, in the deeper part and for questions that a person reads; cells, words, figures and exercises."""
-    from autograder.authoring import build, size
     from autograder.authoring import minutes as counting
-    from ffnlab.registry import active_course
+    from autograder.authoring import size
 
     table = Table("notebook", *counting.Minutes._fields, "its header says", box=box.SIMPLE_HEAD, pad_edge=False)
     sizes = Table(
@@ -101,12 +117,7 @@ def minutes() -> None:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    estimates = {
-        name: counting.estimate(
-            build.notebook_of(name).cells, active_course().exercises_of(name), f"solutions/{name}.py"
-        )
-        for name in assignments()
-    }
+    estimates = {name: size.estimate(name) for name in assignments()}
     for name, estimate in estimates.items():
         core, more = counting.round_minutes(estimate)
         table.add_row(
@@ -314,13 +325,13 @@ def handout(
     grading: ClassFolderOption = None,
 ) -> None:
     """Zip course/ for students, with the notebooks that course.toml names, or with all."""
-    from autograder.authoring import build as builder
+    from autograder.authoring import handout as handouts
     from autograder.gradebook.policy import Policy
 
     class_folder = class_of(grading, None)
     check_outputs({"the zip file": target}, class_folder)
     policy = Policy.of(class_folder)
-    builder.handout(target, policy.notebooks)
+    handouts.handout(target, policy.notebooks, language_models=policy.language_models)
     typer.echo(f"{shorten_path(target)}, {target.stat().st_size / 2**20:.1f} MiB:")
     for name in policy.notebooks:
         typer.echo(f"  {name:<18}{policy.maximum(name):>4g} points in this class")

@@ -25,6 +25,7 @@ from rich.progress import (
 from rich.text import Text
 from typer.core import TyperGroup
 
+from autograder import __version__
 from autograder.class_folder.folder import ClassFolder, class_lock
 from autograder.errors import UserError
 from autograder.paths import root
@@ -36,9 +37,11 @@ if TYPE_CHECKING:
 FINISHING = "finishing what is running; Ctrl-C again stops at once"
 # By who uses them, and within that in the order in which they come in a term.
 USERS = {
-    "For instructors": ("handout", "collect", "grade", "shard", "feedback", "report", "why", "give-back", "desk", "gradescope", "sample", "doctor"),
-    "For authors": ("build", "matrix", "answer", "answers", "minutes", "stills", "boxes", "site"),
-    "For maintainers": ("stability", "mutants", "bench"),
+    "For instructors": (
+        "new-class", "handout", "collect", "grade", "shard", "feedback", "report", "why", "give-back", "desk", "gradescope", "sample", "doctor",
+    ),
+    "For authors": ("new-course", "build", "matrix", "answer", "answers", "minutes", "stills", "boxes", "site"),
+    "For maintainers": ("stability", "mutants", "bench", "release"),
 }  # fmt: skip
 
 
@@ -71,6 +74,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"autograder {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """What comes before a command."""
+
+
 ClassFolderOption = Annotated[
     Path | None, typer.Option(help="The class folder, which contains submitted/. [default: grading/]")
 ]

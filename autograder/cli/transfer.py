@@ -36,7 +36,7 @@ from ffnlab.phrases import plural
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
-    from autograder.transfer.collect import CollectionReport
+    from autograder.transfer.collection_report import CollectionReport
     from autograder.transfer.give_back import GiveBackReport
 
 MAX_LINES = 200  # lines of a table

@@ -58,14 +58,14 @@ def _of_python(source: str) -> Names:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         return Names(problem=f"{getattr(error, 'msg', type(error).__name__)}{line}")
-    uses, defines = _of_code(code)
+    uses, defines = _names_of_code(code)
     return Names(frozenset(uses | set(_words_of_magics(tree))) - set(dir(builtins)), frozenset(defines))
 
 
-def _of_code(module: CodeType) -> tuple[set[str], set[str]]:
+def _names_of_code(module: CodeType) -> tuple[set[str], set[str]]:
     """What the code of a cell takes and gives. A name that the cell itself has given before is not taken."""
     uses, defines = set[str](), set[str]()
-    functions = list(_inside(module))
+    functions = list(_functions_within(module))
     for step in dis.get_instructions(module):
         if step.opname in LOADS and step.argval not in defines:
             uses.add(step.argval)
@@ -73,7 +73,7 @@ def _of_code(module: CodeType) -> tuple[set[str], set[str]]:
             defines.add(step.argval)
     while functions:
         code = functions.pop()
-        functions += _inside(code)
+        functions += _functions_within(code)
         own = {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}  # of a class
         for step in dis.get_instructions(code):
             if step.opname in LOADS and step.argval not in own | defines:
@@ -83,7 +83,7 @@ def _of_code(module: CodeType) -> tuple[set[str], set[str]]:
     return uses, defines
 
 
-def _inside(code: CodeType) -> Iterable[CodeType]:
+def _functions_within(code: CodeType) -> Iterable[CodeType]:
     return (constant for constant in code.co_consts if isinstance(constant, CodeType))
 
 

@@ -222,6 +222,11 @@ class Policy:
         """The folder that they are of; the usual one where they were read from a text."""
         return self._class_folder or ClassFolder(root() / "grading")
 
+    @property
+    def language_models(self) -> str:
+        """What the class says on language models; "" where the course's own words stand."""
+        return self._file.language_models or ""
+
     @cached_property
     def notebooks(self) -> Names:
         """The notebooks that this class works on, in the course's order."""

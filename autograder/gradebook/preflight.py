@@ -66,7 +66,7 @@ def check_gradebook(class_folder: ClassFolder, anew: bool = False) -> None:
     """
     where = redacted_url(class_folder.db_url)
     with _open_or_explain(class_folder) as connection:
-        tables, version = _inside(connection) if connection else (set(), "")
+        tables, version = _read_tables_and_version(connection) if connection else (set(), "")
     if not tables:
         if not anew and _has_results(class_folder):
             raise UserError(
@@ -129,13 +129,13 @@ def _open_or_explain(class_folder: ClassFolder) -> Iterator[sa.Connection | None
         raise error_for(class_folder, error) from None
 
 
-def _inside(connection: sa.Connection) -> tuple[set[str], str]:
+def _read_tables_and_version(connection: sa.Connection) -> tuple[set[str], str]:
     """The tables of a gradebook, and its schema's version; no tables where making it was broken off: then it has no version and no rows."""
     tables = set(sa.inspect(connection).get_table_names())
     has_version = "alembic_version" in tables and tables >= NBGRADERS
     version = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() if has_version else ""
-    of_a_gradebook = all(name in ALL_OF_NBGRADERS or name.startswith("autograder_") for name in tables)
-    if version or not of_a_gradebook or any(_has_rows(connection, name) for name in tables):
+    has_only_known = all(name in ALL_OF_NBGRADERS or name.startswith("autograder_") for name in tables)
+    if version or not has_only_known or any(_has_rows(connection, name) for name in tables):
         return tables, str(version or "")
     return set(), ""
 

@@ -15,14 +15,14 @@ from importlib import metadata, resources
 from pathlib import Path
 
 import ffnlab
-from autograder import outline, source_hash
+from autograder import outline, project_files, source_hash
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.released_notebook import Kind, template
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.gradebook.policy import Policy
 from autograder.gradescope import in_container
-from autograder.paths import release, root
+from autograder.paths import release
 from autograder.reference import draws, stored
 from ffnlab.registry import active_course
 
@@ -127,7 +127,7 @@ def _torch() -> str:
         UserError: it is another one.
     """
     version = metadata.version("torch").split("+")[0]
-    if f"torch=={version}" not in (root() / "constraints.txt").read_text(encoding="utf-8").splitlines():
+    if f"torch=={version}" not in (project_files.folder() / "constraints.txt").read_text(encoding="utf-8").splitlines():
         raise UserError(
             f"torch {version} is installed here, but constraints.txt names another version: run `make setup`"
         )
@@ -179,7 +179,7 @@ def files(assignment: str) -> Iterator[tuple[str, bytes]]:
                 yield f"project/course/{path.relative_to(home).as_posix()}", path.read_bytes()
     for name in course.notebooks:  # all of them, by which a wrong one is known
         yield f"project/course/{name}/{name}.ipynb", _read_release(name)
-    yield "project/constraints.txt", (root() / "constraints.txt").read_bytes()
+    yield "project/constraints.txt", (project_files.folder() / "constraints.txt").read_bytes()
     yield "project/requirements.txt", "".join(f"{name}\n" for name in REQUIREMENTS).encode()
 
 

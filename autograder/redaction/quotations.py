@@ -26,6 +26,8 @@ from ffnlab.registry import active_course
 
 MAX_CODE = 64 * 1024  # characters of a submission's code: who hands in more words can choose among more
 MAX_TEXT = 200  # characters of a text that is compared with our own sentences
+MAX_DEPTH = 3  # a hole may hold a sentence with holes
+MAX_HOLES = 4  # a sentence with more takes too long to compare
 WITHHELD = "…"
 KNOWN_NAMES = {
     *dir(builtins),
@@ -70,7 +72,7 @@ def _filter_quotation(text: str, kind: str, cells: Sequence[str]) -> str:
     if kind == LINE:
         match = LINE_WITH_NUMBER.fullmatch(text)
         return text if match and any(_stands_in_line(int(match[1]), match[2], cell) for cell in cells) else WITHHELD
-    return text if _is_literal(text, cells) else _of_a_probe(text, cells)
+    return text if _is_literal(text, cells) else _filter_probe_text(text, cells)
 
 
 def _is_type(text: str, cells: Sequence[str]) -> bool:
@@ -90,7 +92,7 @@ def _is_literal(text: str, cells: Sequence[str]) -> bool:
     return any(quote not in text and f"{quote}{text}{quote}" in cell for quote in "\"'" for cell in cells)
 
 
-def _of_a_probe(text: str, cells: Sequence[str], depth: int = 0) -> str:
+def _filter_probe_text(text: str, cells: Sequence[str], depth: int = 0) -> str:
     """What may be shown of a text where a probe of ours says it: in its holes what may be shown itself."""
     kind = re.fullmatch(r"an? ([\w.]+|NumPy array)", text)
     if text in _sentences() or SIZES.fullmatch(text) or _is_type(kind[1] if kind else text, cells):
@@ -99,13 +101,13 @@ def _of_a_probe(text: str, cells: Sequence[str], depth: int = 0) -> str:
         return WITHHELD
     matches = [form.fullmatch(text.rstrip("…")) for form, parts in _forms() if all(part in text for part in parts)]
     candidates = [
-        _fill_form(match, [_hole(hole, cells, depth) for hole in match.groups()]) for match in matches if match
+        _fill_form(match, [_filter_hole(hole, cells, depth) for hole in match.groups()]) for match in matches if match
     ]
     return max(candidates, key=lambda filled: (-filled.count(WITHHELD), len(filled)), default=WITHHELD)
 
 
-def _hole(text: str, cells: Sequence[str], depth: int) -> str:
-    return text if not text or _is_literal(text.strip("'"), cells) else _of_a_probe(text, cells, depth + 1)
+def _filter_hole(text: str, cells: Sequence[str], depth: int) -> str:
+    return text if not text or _is_literal(text.strip("'"), cells) else _filter_probe_text(text, cells, depth + 1)
 
 
 def _fill_form(match: re.Match[str], fillings: Sequence[str]) -> str:
@@ -115,10 +117,6 @@ def _fill_form(match: re.Match[str], fillings: Sequence[str]) -> str:
         text += match.string[end : match.start(index)] + filling
         end = match.end(index)
     return text + match.string[end:]
-
-
-MAX_DEPTH = 3  # a hole may hold a sentence with holes
-MAX_HOLES = 4  # a sentence with more takes too long to compare
 
 
 @cache

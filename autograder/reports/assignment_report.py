@@ -99,7 +99,7 @@ class AssignmentReportBuilder:
         """Count a student in every part of the report."""
         self._own_attempts[history.student] = history.effective_attempt
         self._attempt_counts[history.student] = len(history.attempts)
-        self._report.attempt_count += len(history.attempts)
+        self._report.attempts.count += len(history.attempts)
         self._report.unreadable_count += not history.counting.readable
         self._count_again(history)
         for number, attempt in enumerate(history.attempts):
@@ -116,12 +116,12 @@ class AssignmentReportBuilder:
         first = self._policy.evaluate_earlier(
             self.name, history.attempts[0].grading, history.scores, history.student, self._untimed
         )
-        self._report.again += 1
-        self._report.better += history.effective_attempt.grade.points > first.grade.points
-        self._report.worse += history.effective_attempt.grade.points < first.grade.points
+        self._report.attempts.again += 1
+        self._report.attempts.better += history.effective_attempt.grade.points > first.grade.points
+        self._report.attempts.worse += history.effective_attempt.grade.points < first.grade.points
 
     def _count_day(self, attempt: ReadAttempt, first: bool) -> None:
-        self._report.has_times &= attempt.handed_in_at is not None
+        self._report.attempts.has_times &= attempt.handed_in_at is not None
         time = attempt.handed_in_at or datetime.fromisoformat(attempt.grading.graded_at)
         day = self._policy.in_class_zone(time).date()
         new, more = self._days.get(day, (0, 0))
@@ -156,7 +156,7 @@ class AssignmentReportBuilder:
     def build(self) -> AssignmentReport:
         """What there is to say."""
         report = self._report
-        report.days = dict(sorted(self._days.items()))
+        report.attempts.days = dict(sorted(self._days.items()))
         report.students = [
             self._report_student(student, attempt) for student, attempt in self.effective_attempts.items()
         ]
@@ -172,9 +172,9 @@ class AssignmentReportBuilder:
                     report.waiting.setdefault(score.name, []).append(student.label)
         report.mistakes = self._mistakes.reports(self._labels, self._shown, self._stubs)
         self._alike.compare()
-        report.similar_groups = self._alike.groups(self._labels, self._shown)
-        report.pairs = self._alike.pair_count
-        report.similar_pairs = self._alike.pairs(self._labels, self._shown)
+        report.alike.groups = self._alike.groups(self._labels, self._shown)
+        report.alike.pair_count = self._alike.pair_count
+        report.alike.pairs = self._alike.pairs(self._labels, self._shown)
         for label, found, remarks, long_answers in self._to_look_at:
             shown_remarks = [self._shown.remark(text) for text in remarks]
             report.to_look_at.append((label, "; ".join((*found, *shown_remarks, *long_answers))))

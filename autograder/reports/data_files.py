@@ -68,7 +68,7 @@ def for_mail(people: Sequence[ClassMember]) -> str:
     for person in people:
         cells: list[object] = [person.student, person.name, person.email, ", ".join(person.not_handed_in)]
         for grade in person.grades.values():
-            cells += [grade.points, grade.max_points, grade.waiting, grade.late] if grade else [""] * 4
+            cells += [grade.points, grade.max_points, grade.waiting, grade.late] if grade else [""] * len(GRADE_COLUMNS)
         writer.writerow([_cell(cell) for cell in cells])
     return text.getvalue()
 

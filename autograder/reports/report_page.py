@@ -15,7 +15,7 @@ from autograder.gradebook.not_handed_in import address
 from autograder.gradebook.policy_words import format_time
 from autograder.gradebook.scores import Score
 from autograder.reports import plots
-from autograder.reports.report_parts import AssignmentReport, ClassReport, ExerciseReport, StudentReport
+from autograder.reports.report_parts import AssignmentReport, AttemptsReport, ClassReport, ExerciseReport, StudentReport
 from ffnlab.checking.verdict import Outcome
 from ffnlab.phrases import plural
 
@@ -171,27 +171,27 @@ def _scores(name: str, report: AssignmentReport) -> plots.Plot | None:
 
 
 def _days(name: str, report: AssignmentReport) -> plots.Plot | None:
-    if not report.days:
+    if not report.attempts.days:
         return None
     due = report.due.date() if report.due else None
-    return plots.over_time(name, report.days, due, _over_time(report))
+    return plots.over_time(name, report.attempts.days, due, _over_time(report.attempts))
 
 
-def _over_time(report: AssignmentReport) -> str:
+def _over_time(attempts: AttemptsReport) -> str:
     """What the chart of days shows."""
-    busiest = max(report.days, key=lambda day: sum(report.days[day]))
-    students = sum(new for new, _ in report.days.values())
+    busiest = max(attempts.days, key=lambda day: sum(attempts.days[day]))
+    students = sum(new for new, _ in attempts.days.values())
     sentence = (
-        f"{of(students, 'student')} handed in {of(report.attempt_count, 'attempt')}. "
-        f"The busiest day was {busiest.day} {busiest:%B}, with {sum(report.days[busiest]):,}."
+        f"{of(students, 'student')} handed in {of(attempts.count, 'attempt')}. "
+        f"The busiest day was {busiest.day} {busiest:%B}, with {sum(attempts.days[busiest]):,}."
     )
-    if report.again:
-        same = report.again - report.better - report.worse
+    if attempts.again:
+        same = attempts.again - attempts.better - attempts.worse
         sentence += (
-            f" {of(report.again, 'student')} handed in again: {report.better:,} ended with more points than at first, "
-            f"{same:,} with as many, {report.worse:,} with fewer."
+            f" {of(attempts.again, 'student')} handed in again: {attempts.better:,} ended with more points than at first, "
+            f"{same:,} with as many, {attempts.worse:,} with fewer."
         )
-    if not report.has_times:
+    if not attempts.has_times:
         sentence += " Where a time of submission is unknown, the chart shows when it was graded."
     return sentence
 

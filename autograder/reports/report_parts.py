@@ -116,6 +116,29 @@ class StudentReport:
 
 
 @dataclass
+class AlikeReport:
+    """Answers that are nearly the same."""
+
+    groups: list[GroupReport] = field(default_factory=list)
+    pairs: list[PairReport] = field(default_factory=list)  # those that are shown
+    pair_count: int = 0  # of all
+
+
+@dataclass
+class AttemptsReport:
+    """How often students handed in, and when."""
+
+    count: int = 0
+    again: int = 0  # students with several attempts
+    # Of these: whose points that count are more, or fewer, than the first attempt alone would be worth.
+    better: int = 0
+    worse: int = 0
+    # How many students handed in first on a day, and how many later attempts there were.
+    days: dict[date, tuple[int, int]] = field(default_factory=dict)
+    has_times: bool = True  # whether all of them say when
+
+
+@dataclass
 class AssignmentReport:
     """All that a report says about one assignment."""
 
@@ -124,21 +147,13 @@ class AssignmentReport:
     students: list[StudentReport] = field(default_factory=list)
     exercises: list[ExerciseReport] = field(default_factory=list)
     mistakes: list[MistakeReport] = field(default_factory=list)
-    similar_pairs: list[PairReport] = field(default_factory=list)
-    pairs: int = 0
-    similar_groups: list[GroupReport] = field(default_factory=list)
+    alike: AlikeReport = field(default_factory=AlikeReport)
     to_look_at: list[tuple[str, str]] = field(default_factory=list)
     not_graded: int = 0
     unreadable_count: int = 0
     waiting: dict[str, list[str]] = field(default_factory=dict)
     late: list[tuple[str, str]] = field(default_factory=list)
-    attempt_count: int = 0
-    again: int = 0  # students with several attempts
-    # Of these: whose points that count are more, or fewer, than the first attempt alone would be worth.
-    better: int = 0
-    worse: int = 0
-    days: dict[date, tuple[int, int]] = field(default_factory=dict)
-    has_times: bool = True
+    attempts: AttemptsReport = field(default_factory=AttemptsReport)
     due: datetime | None = None
     without: list[str] = field(default_factory=list)
     missing: Missing | None = None  # who has not handed in, where a list of the class is known

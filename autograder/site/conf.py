@@ -10,14 +10,18 @@ from sphinx.application import Sphinx
 import ffnlab
 from autograder.authoring.stills import PREVIEW_SIZE, PROMISE
 from ffnlab import palette
+from ffnlab.registry import DEFAULT, active_course
 
 ABOUT = "The Transformer's feed-forward network in twelve notebooks: figures that move, and exercises whose check names the mistake."
+ABOUT_OTHERS = "A course in notebooks, with exercises whose check names the mistake."
 FFNLAB = Path(ffnlab.__file__).parent
 
-project = html_title = "Feed forward"
+IS_FIRST_COURSE = active_course().package == DEFAULT
+project = html_title = "Feed forward"  # of another course, make.py says it
+version = release = ffnlab.__version__
 language = "en"
 extensions = ["myst_nb", "autograder.site.maths"]
-exclude_patterns: list[str] = []
+exclude_patterns = [] if IS_FIRST_COURSE else ["**/preview.png"]  # which shows a board of the first course
 
 html_theme = "furo"
 html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
@@ -68,22 +72,28 @@ def _captions(app: Sphinx, name: str, template: str, context: dict[str, Any], do
 def _head(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: object) -> None:
     """The colours; and what a search engine and a message with a link to a page show. The viewport is furo's alone."""
     tags = re.sub(r'\s*<meta name="viewport"[^>]*>', "", context.get("metatags", ""))
-    title = PROMISE if name == "index" else unescape(re.sub(r"<[^>]*>", "", context.get("title", project)))
+    title = unescape(re.sub(r"<[^>]*>", "", context.get("title", app.config.project)))
     base = app.config.html_baseurl
+    words = ABOUT if IS_FIRST_COURSE else ABOUT_OTHERS
     about = {
         "og:type": "website",
-        "og:site_name": project,
-        "og:title": title,
-        "og:description": ABOUT,
-        "og:image": f"{base}_static/preview.png" if base else context["pathto"]("_static/preview.png", resource=True),
-        "og:image:width": str(PREVIEW_SIZE[0]),
-        "og:image:height": str(PREVIEW_SIZE[1]),
-        "og:image:alt": "A small Transformer goes on with a sentence; its feed-forward network has a switch.",
+        "og:site_name": app.config.project,
+        "og:title": PROMISE if name == "index" and IS_FIRST_COURSE else title,
+        "og:description": words,
     }
+    if IS_FIRST_COURSE:
+        about |= {
+            "og:image": f"{base}_static/preview.png"
+            if base
+            else context["pathto"]("_static/preview.png", resource=True),
+            "og:image:width": str(PREVIEW_SIZE[0]),
+            "og:image:height": str(PREVIEW_SIZE[1]),
+            "og:image:alt": "A small Transformer goes on with a sentence; its feed-forward network has a switch.",
+        }
     if base:
         about["og:url"] = base + app.builder.get_target_uri(name)
     lines = [f'<meta property="{attribute}" content="{escape(value)}">' for attribute, value in about.items()]
-    lines.append('<meta name="twitter:card" content="summary_large_image">')
+    lines.append(f'<meta name="twitter:card" content="summary{"_large_image" if IS_FIRST_COURSE else ""}">')
     if name == "index":
-        lines.append(f'<meta name="description" content="{ABOUT}">')
+        lines.append(f'<meta name="description" content="{words}">')
     context["metatags"] = "\n".join([tags, *lines, f"<style>{COLOURS}</style>"])

@@ -1,4 +1,7 @@
-"""The documentation as pages: the parts of README.md, docs/, CONTRIBUTING.md and course/README.md as they are, in the same places, so that their links hold."""
+"""The documentation as pages: the parts of README.md, docs/, CONTRIBUTING.md and course/README.md as they are, in the same places, so that their links hold.
+
+Another course has a front page and what course/README.md says to its students.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ import nbformat
 from autograder.authoring.stills import PROMISE
 from autograder.errors import UserError
 from autograder.paths import root
-from ffnlab import boards
+from ffnlab import __version__, boards
 from ffnlab.course.boards import creek
+from ffnlab.registry import DEFAULT, active_course
 
 DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
 FOR_AUTHORS = ("architecture", "boards", "lms")
@@ -47,6 +51,14 @@ def write(source: Path, notebooks: Sequence[str]) -> None:
     Raises:
         UserError: README.md lacks a part that is a page of its own.
     """
+    keep(source / "404.md", NOT_FOUND_PAGE)
+    if active_course().package == DEFAULT:
+        _write_first_course(source, notebooks)
+    else:
+        _write_other_course(source, notebooks)
+
+
+def _write_first_course(source: Path, notebooks: Sequence[str]) -> None:
     readme = (root() / "README.md").read_text(encoding="utf-8")
     keep(source / "index.md", _front(readme, [source / "course" / f"{name}.ipynb" for name in notebooks]))
     for part in ("Student", "Instructor", "Author"):
@@ -54,11 +66,30 @@ def write(source: Path, notebooks: Sequence[str]) -> None:
             source / f"{part.lower()}.md",
             _document(f"# For {part.lower()}s\n{_part(readme, part)}", root(), source, source),
         )
-    keep(source / "404.md", NOT_FOUND_PAGE)
-    pages = ["CONTRIBUTING.md", "course/README.md", *(f"docs/{name}.md" for name in DOCS + FOR_AUTHORS)]
+    pages = ["CHANGELOG.md", "CONTRIBUTING.md", "course/README.md", *(f"docs/{name}.md" for name in DOCS + FOR_AUTHORS)]
     for page in pages:
         text = (root() / page).read_text(encoding="utf-8")
         keep(source / page, _document(text, (root() / page).parent, (source / page).parent, source))
+
+
+def _write_other_course(source: Path, notebooks: Sequence[str]) -> None:
+    """A front page with a card for each notebook, and what students read first, if there is such a page."""
+    students_page = root() / "course" / "README.md"
+    trees = [_tree("The course", [f"course/{name}" for name in notebooks])]
+    if students_page.is_file():
+        text = students_page.read_text(encoding="utf-8")
+        keep(source / "course/README.md", _document(text, students_page.parent, source / "course", source))
+        trees.append(_tree("Students", ["course/README"]))
+    cards = "".join(_card(source / "course" / f"{name}.ipynb") for name in notebooks)
+    keep(source / "index.md", f'# {title()}\n\n<ol class="ffn-cards">{cards}</ol>\n\n' + "\n\n".join(trees) + "\n")
+
+
+def title() -> str:
+    """What the course is called: the first heading that its students read, or else its package's name."""
+    page = root() / "course" / "README.md"
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    heading = re.search(r"^# (.+)$", text, re.M)
+    return heading[1].strip() if heading else active_course().package
 
 
 def keep(path: Path, content: str | bytes) -> bool:
@@ -120,7 +151,7 @@ def _front(readme: str, notebooks: Sequence[Path]) -> str:
         _tree("The course", [f"course/{path.stem}" for path in notebooks]),
         _tree("Students", ["student", "course/README"]),
         _tree("Instructors", ["instructor", *(f"docs/{name}" for name in DOCS)]),
-        _tree("Authors", ["author", "CONTRIBUTING", *(f"docs/{name}" for name in FOR_AUTHORS)]),
+        _tree("Authors", ["author", "CONTRIBUTING", "CHANGELOG", *(f"docs/{name}" for name in FOR_AUTHORS)]),
     ]
     ends_in = f"{ENDS_IN}\n\n" if any(path.stem == "11_real" for path in notebooks) else ""
     return (
@@ -129,7 +160,8 @@ def _front(readme: str, notebooks: Sequence[Path]) -> str:
         f'<ol class="ffn-cards">{cards}</ol>\n\n'
         f"{ends_in}"
         "These pages are for reading and playing. To write code and have it checked, [open the course on your machine](student.md).\n\n"
-        f"## You teach?\n\n{words}\n\n[For instructors](instructor.md)\n\n" + "\n\n".join(trees) + "\n"
+        f"## You teach?\n\n{words}\n\n[For instructors](instructor.md)\n\n"
+        f"[Version {__version__}](CHANGELOG.md)\n\n" + "\n\n".join(trees) + "\n"
     )
 
 

@@ -22,7 +22,7 @@ from autograder.errors import UserError
 from autograder.files import replace
 from autograder.paths import root, source
 from autograder.site import documents
-from ffnlab.registry import active_course
+from ffnlab.registry import DEFAULT, active_course
 
 HERE = Path(__file__).parent
 MADE_BY = [HERE / name for name in ("running.py", "needed.py", "pages.py")]
@@ -105,7 +105,8 @@ def build(
         _from_everywhere(target / "404.html", base)
     for folder in (work / "frames", inside / "thumbnails"):
         shutil.rmtree(target / folder.name, ignore_errors=True)
-        shutil.copytree(folder, target / folder.name)
+        if folder.is_dir():
+            shutil.copytree(folder, target / folder.name)
     wires = {notebook.name: _weigh(target, notebook) for notebook in records}
     sizes = {path: path.stat().st_size for path in target.rglob("*") if path.is_file()}
     if (size := sum(sizes.values())) > MAX_SITE_BYTES:
@@ -125,7 +126,7 @@ def stamp(assignment: str) -> str:
     code = source_hash.version(
         source(assignment),
         active_course().exercises_file(assignment),
-        active_course().predictions_file(assignment),
+        *filter(Path.is_file, [active_course().predictions_file(assignment)]),
         *MADE_BY,
     )
     others = [
@@ -264,6 +265,8 @@ def _sphinx(inside: Path, target: Path, doctrees: Path, base: str = "") -> None:
         "-b", "html", "-q", "-W", "--keep-going", "--no-color",
         "-c", str(HERE), "-d", str(doctrees), "-D", f"html_baseurl={base}",
     ]  # fmt: skip
+    if active_course().package != DEFAULT:
+        options += ["-D", f"project={documents.title()}", "-D", f"html_title={documents.title()}"]
     process = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, str(inside), str(target)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8", check=False,

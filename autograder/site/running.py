@@ -13,7 +13,9 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import nbformat
@@ -31,7 +33,7 @@ from autograder.site.needed import find_cells_to_run, shows
 from ffnlab import boards, doctor, live_boards
 from ffnlab.boards import Board
 from ffnlab.checking import panel, record
-from ffnlab.course import machine
+from ffnlab.course import machine, real_file, real_parts
 from ffnlab.drawing import controls, stored_frames
 from ffnlab.prediction import prediction_widget
 from ffnlab.registry import active_course
@@ -87,6 +89,11 @@ def run(assignment: str) -> ExecutedNotebook:
     torch.set_num_threads(1)
     execution = ExecutedNotebook()
     cell_now = ""
+    cells = [
+        (cell_name(cell), cell.source)
+        for cell in build.notebook_of(assignment).cells
+        if cell.cell_type == "code" and not is_check(cell)
+    ]
     built_outputs = _built_outputs(assignment) if build.is_current(assignment) else {}
 
     def show(draw: controls.DrawFunction, /, **parameters: Any) -> None:
@@ -110,6 +117,9 @@ def run(assignment: str) -> ExecutedNotebook:
 
     controls.show, prediction_widget.predict, live_boards.play = show, predict, play
     doctor.doctor = record.progress = machine.machine = elsewhere
+    _replace_in(import_module(active_course().package), predict=predict, play=play, progress=elsewhere)
+    real_parts.run = lambda: None  # it stands above `progress`, and would name the folder below
+    os.environ.pop(real_file.VARIABLE, None)  # a page shows the same, whether or not its author has the model
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
         for other in active_course().notebooks:  # so that it looks like a course
@@ -117,11 +127,6 @@ def run(assignment: str) -> ExecutedNotebook:
         os.chdir(Path(name) / assignment)
         os.environ["IPYTHONDIR"] = name
         shell = _shell()
-        cells = [
-            (cell_name(cell), cell.source)
-            for cell in build.notebook_of(assignment).cells
-            if cell.cell_type == "code" and not is_check(cell)
-        ]
         to_run = find_cells_to_run(cells, PAGE_FUNCTIONS) if built_outputs else {name for name, _ in cells}
         for cell_now, code in cells:
             if cell_now in to_run:
@@ -131,6 +136,12 @@ def run(assignment: str) -> ExecutedNotebook:
                 execution.outputs[cell_now] = built_outputs[cell_now]
         os.chdir(home)
     return execution
+
+
+def _replace_in(package: ModuleType, **functions: Callable[..., Any]) -> None:
+    """Replace what a course's package has imported for its notebooks under the names of these functions."""
+    for name in functions.keys() & vars(package).keys():
+        setattr(package, name, functions[name])
 
 
 def _built_outputs(assignment: str) -> dict[str, list[Output]]:

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ffnlab.checking.checks import check, hint, quiz
+    from ffnlab.checking.help_request import report
     from ffnlab.checking.record import progress
     from ffnlab.course.machine import machine
     from ffnlab.live_boards import play, veil
     from ffnlab.prediction.prediction_widget import predict
 
-__all__ = ["check", "hint", "machine", "play", "predict", "progress", "quiz", "veil"]
-__version__ = "0.2.0"
+__all__ = ["check", "hint", "machine", "play", "predict", "progress", "quiz", "report", "veil"]
+__version__ = "1.0.0"  # of the whole project: both packages, the site and `make release` read it here
 
 MODULES = {
     "check": "checking.checks",
     "hint": "checking.checks",
     "quiz": "checking.checks",
+    "report": "checking.help_request",
     "machine": "course.machine",
     "play": "live_boards",
     "predict": "prediction.prediction_widget",

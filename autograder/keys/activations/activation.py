@@ -571,7 +571,8 @@ x_changed_on_the_way: return x.copy_(value),
   - return act(x), (act(x + h) - act(x - h)) / (2 * h)
   + h = 1e-7
   + return act(x), (act(x + h) - act(x)) / h
+| in_place | assigned_in_place
+  - value = x.clamp(min=0)
+  + x[x < 0] = 0
+  + value = x
 """)
-
-
-activation.slip("assigned_in_place", replace={"value = x.clamp(min=0)": "x[x < 0] = 0\nvalue = x"}, form_of="in_place")

@@ -146,8 +146,19 @@ kinks_from_zero: -nodes[:-1] -> A - nodes[:-1]
     The kinks begin at 0. They should begin at A.
 width_by_the_heights: (nodes[1:] - nodes[:-1]) -> ((B - A) / len(y))
     A piece is (B − A)/n wide, and n is one less than the number of heights. You divide by the number of heights.
+| every_width_by_the_heights
+  - (nodes[1:] - nodes[:-1])
+  + ((B - A) / len(y))
+  - torch.linspace(A, B, n + 1, dtype=y.dtype)
+  + A + (B - A) / len(y) * torch.arange(n + 1, dtype=y.dtype)
 as_many_pieces_as_heights: len(y) - 1 -> len(y)
-    There are as many pieces as heights here. n + 1 heights make n pieces.
+    As many pieces as heights are counted here. n + 1 heights make n pieces.
+| W1_as_wide_as_the_heights
+  - torch.ones(1, n, dtype=y.dtype), -nodes[:-1]
+  + torch.ones(1, n + 1, dtype=y.dtype), -nodes[:-1]
+| a_neuron_for_each_height
+  - torch.ones(1, n, dtype=y.dtype), -nodes[:-1]
+  + torch.ones(1, n + 1, dtype=y.dtype), -nodes
 """)
 
 
@@ -162,3 +173,16 @@ def curve_as_lists(y, A, B):
     slopes = [0.0, *((b - a) / h for a, b in itertools.pairwise(y.tolist()))]
     changes = [[new - old] for old, new in itertools.pairwise(slopes)]
     return [[1.0] * (len(y) - 1)], [-(A + i * h) for i in range(len(y) - 1)], changes, [y[0].item()]
+
+
+@curve_interpolant.form("as_many_pieces_as_heights")
+def loop_over_the_heights(y, A, B):
+    n = len(y)
+    h = (B - A) / n
+    biases, weights, old = [], [], 0.0
+    for i in range(n):
+        slope = (y[i + 1] - y[i]) / h
+        biases.append(-(A + i * h))
+        weights.append([slope - old])
+        old = slope
+    return torch.ones(1, n), torch.tensor(biases), torch.tensor(weights), y[:1]

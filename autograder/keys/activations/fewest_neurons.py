@@ -9,7 +9,7 @@ import itertools
 
 import torch
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import activations as exercises
 
 fewest_neurons = Key(exercises.fewest_neurons)
@@ -164,9 +164,11 @@ none_where_it_takes_n
 of by_a_count
 whole_but_outside: int(left) or not 0 <= left < n: -> int(left):
     The number of neurons that would slope to the left is whole here, but it is below 0, or above n − 1. So the flat piece is outside of the interval.
+of base
+fewest_not_returned
+  - return side[None, :],
+  + side[None, :],
+  - return torch.ones
+  + torch.ones
+    NO_RETURN
 """)
-fewest_neurons.slip(
-    "fewest_not_returned",
-    NO_RETURN,
-    replace={"return side[None, :],": "side[None, :],", "return torch.ones": "torch.ones"},
-)

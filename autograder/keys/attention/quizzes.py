@@ -17,10 +17,10 @@ quiz_hull = quiz_key(
 
 quiz_linear = quiz_key(
     exercises.quiz_linear,
-    right="A",
+    right="B",
     wrong={
-        "B": "With A frozen there is no query left: X reaches the output through the values alone, and each step on that way is a matrix product.",
-        "C": "The softmax was used to make A, before it was frozen. Now A is a constant: f(X) = A X Wv Wo, and f(3X) is 3·f(X).",
+        "A": "That would be so if all words had grown. Here the other words enter the mix as before.",
+        "C": "The softmax was used to make A, before A was kept. Now A is a constant. What does each word add to the output by itself?",
     },
 )
 

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import attention as exercises
 
 reach_star = Key(exercises.reach_star)
@@ -106,21 +106,26 @@ def wall_by_perceptron(V, star):
     return counts / counts.sum(), None
 
 
-reach_star.slip(
-    "pair_the_wrong_way_round",
-    "The pair is the wrong way round: first the weights, then the direction.",
-    replace={"return weights, None": "return None, weights", "return None, arrow": "return arrow, None"},
-)
-reach_star.slip(
-    "only_one_comes_back",
-    "Only one of the two came back. Return a pair: `(weights, None)` for a star that can be reached, `(None, direction)` for another.",
-    replace={"return weights, None": "return weights", "return None, arrow": "return arrow"},
-)
-reach_star.slip(
-    "always_both",
-    "Weights and a direction came back together. For each star one of them is true: return `None` for the other.",
-    replace={"return weights, None": "return weights, arrow", "return None, arrow": "return weights, arrow"},
-)
+reach_star.slips("""
+pair_the_wrong_way_round
+  - return weights, None
+  + return None, weights
+  - return None, arrow
+  + return arrow, None
+    The pair is the wrong way round: first the weights, then the direction.
+only_one_comes_back
+  - return weights, None
+  + return weights
+  - return None, arrow
+  + return arrow
+    Only one of the two came back. Return a pair: `(weights, None)` for a star that can be reached, `(None, direction)` for another.
+always_both
+  - return weights, None
+  + return weights, arrow
+  - return None, arrow
+  + return weights, arrow
+    Weights and a direction came back together. For each star one of them is true: return `None` for the other.
+""")
 
 
 @reach_star.mistake(
@@ -284,10 +289,10 @@ below_zero_means_out_of_reach
   - (weights, None) if left.norm() < 0.05 else (None, left)
   + weights, None
 || plain_least_squares | plain_least_squares_for_every_star: (weights @ V - star).norm() < 0.05 -> True
+star_not_returned
+  - return weights, None
+  + weights, None
+  - return None, arrow
+  + None, arrow
+    NO_RETURN
 """)
-
-reach_star.slip(
-    "star_not_returned",
-    NO_RETURN,
-    replace={"return weights, None": "weights, None", "return None, arrow": "None, arrow"},
-)

@@ -7,7 +7,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import attention as exercises
 
 self_attention = Key(exercises.self_attention)
@@ -94,32 +94,34 @@ def plain_self_attention(X, Wq, Wk, Wv, Wo, A=None):
     return out, A
 
 
-self_attention.slip(
-    "given_A_not_returned",
-    "out is made with the A that was handed in, but another one is returned.",
-    replace={"if A is None:": "given = A\nif True:", "A @ V": "(A if given is None else given) @ V"},
-)
-self_attention.slip(
-    "softmax_of_the_given_A",
-    "The A that was handed in goes through a softmax. It holds weights, not scores: use it as it is.",
-    replace={"if A is None:": "if A is not None:\n    A = torch.softmax(A, dim=-1)\nelse:"},
-)
-self_attention.slip(
-    "scores_returned",
-    "Scores came back where the weights were asked for: A is what softmax makes of them, positive, with rows that sum to 1.",
-    replace={
-        "out = A @ V @ Wo": "given = A if 'scores' not in locals() else scores\nout = A @ V @ Wo",
-        "out, A": "out, given",
-    },
-)
-self_attention.slip(
-    "None_returned",
-    "out is right, but the second of the pair is the argument A, which is None when no A is handed in. Return the weights that were used.",
-    replace={"if A is None:": "given = A\nif A is None:", "out, A": "out, given"},
-)
-
-
 self_attention.slips("""
+given_A_not_returned
+  - if A is None:
+  + given = A
+  + if True:
+  - A @ V
+  + (A if given is None else given) @ V
+    out is made with the A that was handed in, but another one is returned.
+softmax_of_the_given_A
+  - if A is None:
+  + if A is not None:
+  +     A = torch.softmax(A, dim=-1)
+  + else:
+    The A that was handed in goes through a softmax. It holds weights, not scores: use it as it is.
+scores_returned
+  - out = A @ V @ Wo
+  + given = A if 'scores' not in locals() else scores
+  + out = A @ V @ Wo
+  - out, A
+  + out, given
+    Scores came back where the weights were asked for: A is what softmax makes of them, positive, with rows that sum to 1.
+None_returned
+  - if A is None:
+  + given = A
+  + if A is None:
+  - out, A
+  + out, given
+    out is right, but the second of the pair is the argument A, which is None when no A is handed in. Return the weights that were used.
 in A = torch.softmax(scores, dim=-1)
 softmax_over_the_wrong_dimension: A = torch.softmax(scores, dim=0)
     The columns of A sum to 1, not its rows. Each token shares out a weight of 1 among the tokens it looks at: softmax over the last
@@ -233,5 +235,6 @@ filled_in_float32
   +     for s in range(A.shape[1]):
   +         out[t] += A[t, s] * (V[s] @ Wo)
     The result is float32: `torch.zeros(...)` makes float32 unless told otherwise. Give it the dtype of X, or use a product.
+not_returned: return out, A ->
+    NO_RETURN
 """)
-self_attention.slip("not_returned", NO_RETURN, replace={"return out, A": ""})

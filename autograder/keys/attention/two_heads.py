@@ -92,69 +92,63 @@ no_more_than_one: v = 1
 the_upper_bound: v = math.exp(largest)
     Where each head finds one word, its sum is 0. You have found the largest v with which that is not over. Choose a smaller one.
 nothing_where_nothing_is_found: v = 0
-    The sum is above 0 in all four sentences, so the heads say into everywhere. One word found by each head makes more than two found by one, but
-    something has to bring the
-    smaller of the two below 0.
-|| counted_and_none_taken_away: v = 0 -> v = -0.5
+    No sum is below 0, so your heads never say over. Something has to count against into: what could a head hand over where it finds none of its words?
+| counted_and_none_taken_away: v = -0.5
+| one_word_each
+  - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
+  + scores = torch.tensor([[largest, 0, 0, 0], [0, 0, largest, 0]])
+  - values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
+  + values = torch.tensor([[1.0, 0, 0, 0], [0, 0, 1, 0]])
 far_too_much_taken_away: v = math.exp(3 * largest) + 10
-    What the words that a head does not look for take away is so much that the heads say over everywhere. It has to be less than what a word that is
-    found brings.
+    No sum is above 0, so your heads never say into. Compare what two heads bring that find one word each with what they bring where one of them finds both.
+| only_below_zero: values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]]) -> values = torch.tensor([[-1.0, 0, -1, 0], [0, -1, 0, -1]])
+| swapped_and_no_more_than_one
+  - v = math.exp(largest / 2)
+  + v = 1
+  - values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
+  + values = torch.tensor([[-1.0, v, -1, v], [v, -1, v, -1]])
 in scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
 scores_of_any_size: scores = torch.tensor([[50.0, 0, 50, 0], [0, 50, 0, 50]])
     Your scores are above `largest`, which may be small. Let the scores go from 0 to `largest`.
 scores_below_zero: scores = torch.tensor([[largest, -largest, largest, -largest], [-largest, largest, -largest, largest]])
     Some scores are below 0. Softmax sees only differences of scores, so you can add the same number to all of them.
 equal_scores: scores = torch.tensor([[largest, largest, largest, largest], [largest, largest, largest, largest]])
-    All scores are equal, so the weights never move, and each head is a sum of votes. Two sums of votes are one sum of votes.
-|| all_scores_zero: [largest, largest, largest, largest], [largest, largest, largest, largest] -> [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]
+    Each of your heads has the same weights in all four sentences, so it is a sum of votes. Two sums of votes are one sum of votes. The columns are creek,
+    lawn, cold, warm: two places, then two weathers. Let a place and a weather have the larger scores of a head, and not both places.
+| all_scores_zero: scores = torch.zeros(2, 4)
+| places_and_weathers
+  - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
+  - values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
+  + scores = torch.tensor([[largest, largest, 0, 0], [0, 0, largest, largest]])
+  + values = torch.tensor([[1, -1, 0, 0], [0, 0, 1, -1.5]])
 the_same_head_twice
   - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
   - values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
   + scores = torch.tensor([[largest, 0, largest, 0], [largest, 0, largest, 0]])
   + values = torch.tensor([[1, -v, 1, -v], [1, -v, 1, -v]])
-    Both heads look for the same two words, so they are one head, and your `break_head` breaks any single head. Let the second look for the two others.
-| the_second_head_idle
+    Both heads have the same weights in every sentence, so together they are one head, and your `break_head` breaks any single head. Let the second look for
+    other words.
+the_second_head_idle
   - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
   - values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
   + scores = torch.tensor([[largest, 0, largest, 0], [0, 0, 0, 0]])
   + values = torch.tensor([[1, -v, 1, -v], [0, 0, 0, 0]])
-places_and_weathers
+    One of your heads brings 0 in every sentence, so the other is alone, and your `break_head` breaks any single head.
+a_place_and_a_weather
   - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
   - values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
-  + scores = torch.tensor([[largest, largest, 0, 0], [0, 0, largest, largest]])
-  + values = torch.tensor([[1, -1, 0, 0], [0, 0, 1, -1.5]])
-    One of your heads looks at the place and the other at the weather, whatever they are. Their sum is a vote for each word. Let a head look for a
-    place and a weather at once.
+  + scores = torch.tensor([[largest, 0, 0, 0], [0, 0, largest, 0]])
+  + values = torch.tensor([[1.0, -1, 0, 0], [0, 0, 1, -1]])
+    Three sentences are right and one is wrong, which a single head can do as well. Two words that one head finds together have to count for less than one
+    word that each of the heads finds. So what should a head do that finds none?
 in values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
 into_and_over_swapped: values = torch.tensor([[-1, v, -1, v], [v, -1, v, -1]])
-    All four are the wrong way round: above 0 is into. Turn the signs of the values.
-| swapped_and_no_more_than_one
+    No sentence is right. Above 0 is into, and into is right where exactly one of two things holds, water or cold. Have your signs changed places?
+| swapped_for_hard_looks
   - v = math.exp(largest / 2)
-  + v = 1
+  + v = 2
   - values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
-  + values = torch.tensor([[-1.0, v, -1, v], [v, -1, v, -1]])
-| the_other_pairs_and_no_more_than_one
-  - v = math.exp(largest / 2)
-  + v = 1
-  - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
-  + scores = torch.tensor([[largest, 0, 0, largest], [0, largest, largest, 0]])
-  - values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])
-  + values = torch.tensor([[1.0, -v, -v, 1], [-v, 1, 1, -v]])
-|| words_for_over
-  - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
-  + scores = torch.tensor([[largest, 0, 0, largest], [0, largest, largest, 0]])
-  - values = torch.tensor([[-1, v, -1, v], [v, -1, v, -1]])
-  + values = torch.tensor([[1, -v, -v, 1], [-v, 1, 1, -v]])
-one_word_each
-  - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
-  + scores = torch.tensor([[largest, 0, 0, 0], [0, 0, largest, 0]])
-  + values = torch.tensor([[1.0, 0, 0, 0], [0, 0, 1, 0]])
-    Your sum is never below 0, so the heads never say over. One of them finds the creek and the other the cold, but nothing counts against both together.
-words_in_another_order
-  - scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])
-  + scores = torch.tensor([[largest, largest, 0, 0], [0, 0, largest, largest]])
-  + values = torch.tensor([[1, 1, -v, -v], [-v, -v, 1, 1]])
-    Your heads put the words in another order. The columns are creek, lawn, cold, warm.
+  + values = torch.tensor([[-1, v, -1, v], [v, -1, v, -1]])
 in return scores, values
 laid_out_the_other_way: return scores.T, values.T
     The tensors are laid out with a row for each word. A row for each head is asked for: [2, 4].

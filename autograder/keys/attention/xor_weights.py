@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import attention as exercises
 
 xor_weights = Key(exercises.xor_weights)
@@ -71,40 +71,41 @@ def plain_xor_weights(over, into):
     return W1, b1, W2, b2
 
 
-xor_weights.slip(
-    "sign_of_W2",
-    "It is the wrong way round: (0, 0) and (1, 1) come out on the side of `into`. Are `over` and `into` swapped, or the signs of W2? (Weights made for "
-    "neurons that say 0 or 1, as in an old perceptron, do this, too: a ReLU does not stop at 1.)",
-    replace={"[[1.0], [-2.0]]": "[[-1.0], [2.0]]", "[over]": "[into]"},
-)
-xor_weights.slip(
-    "follows_a",
-    "The outputs follow one of the two features, whatever the other says. XOR needs both: look for a neuron whose column of W1 is zero "
-    "for one of them, or for a neuron that is missing.",
-    replace={".ones(2, 2)": ".tensor([[1.0, 1.0], [0.0, 1.0]])", "-2.0": "0.25"},
-)
-xor_weights.slip(
-    "over_and_into_ignored",
-    "Weights for one pair of heights come back whatever `over` and `into` are. Where `into` is below `over`, they are the wrong way round.",
-    replace={" * (into - over)": "", ".tensor([over])": ".zeros(1)"},
-)
-xor_weights.slip(
-    "takes_nothing",
-    "The function takes nothing, and it is called with two numbers: `def xor_weights(over, into)`.",
-    replace={
-        "def xor_weights(over, into):": "def xor_weights():",
-        " * (into - over)": "",
-        ".tensor([over])": ".zeros(1)",
-    },
-)
-xor_weights.slip(
-    "whole_numbers",
-    "A tensor of whole numbers came back: `torch.tensor([[1, 1], [1, 1]])` has dtype int64. Write 1.0, or add `dtype=torch.float64`.",
-    replace={".ones(2, 2)": ".tensor([[1, 1], [1, 1]])", "[0.0, -1.0]": "[0, -1]"},
-)
-
-
 xor_weights.slips("""
+sign_of_W2
+  - [[1.0], [-2.0]]
+  + [[-1.0], [2.0]]
+  - [over]
+  + [into]
+    It is the wrong way round: (0, 0) and (1, 1) come out on the side of `into`. Are `over` and `into` swapped, or the signs of W2? (Weights made for
+    neurons that say 0 or 1, as in an old perceptron, do this, too: a ReLU does not stop at 1.)
+follows_a
+  - .ones(2, 2)
+  + .tensor([[1.0, 1.0], [0.0, 1.0]])
+  - -2.0
+  + 0.25
+    The outputs follow one of the two features, whatever the other says. XOR needs both: look for a neuron whose column of W1 is zero for one of them,
+    or for a neuron that is missing.
+over_and_into_ignored
+  -  * (into - over)
+  +
+  - .tensor([over])
+  + .zeros(1)
+    Weights for one pair of heights come back whatever `over` and `into` are. Where `into` is below `over`, they are the wrong way round.
+takes_nothing
+  - def xor_weights(over, into):
+  + def xor_weights():
+  -  * (into - over)
+  +
+  - .tensor([over])
+  + .zeros(1)
+    The function takes nothing, and it is called with two numbers: `def xor_weights(over, into)`.
+whole_numbers
+  - .ones(2, 2)
+  + .tensor([[1, 1], [1, 1]])
+  - [0.0, -1.0]
+  + [0, -1]
+    A tensor of whole numbers came back: `torch.tensor([[1, 1], [1, 1]])` has dtype int64. Write 1.0, or add `dtype=torch.float64`.
 in
   - W1 = torch.ones(2, 2)
   - b1 = torch.tensor([0.0, -1.0])
@@ -240,11 +241,14 @@ takes_x
 || sign_of_W2 | sign_of_W2_alone: [into] -> [over]
 || follows_a | follows_b: = torch.tensor([[1.0, 1.0], [0.0, 1.0]]) -> = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
 || follows_not_a: [1.0] -> [-1.0]
+| zero_biases | bends_that_cancel
+  - [0.0, -1.0]
+  + [-0.5, -1.5]
+  - 2.0
+  + 1.0
+of follows_b
+| follows_a | follows_not_b: [1.0] -> [-1.0]
+of base
+weights_not_returned: return W1, b1, W2, b2 ->
+    NO_RETURN
 """)
-
-
-xor_weights.slip("bends_that_cancel", replace={"[0.0, -1.0]": "[-0.5, -1.5]", "2.0": "1.0"}, form_of="zero_biases")
-
-
-xor_weights.slip("follows_not_b", of="follows_b", replace={"[1.0]": "[-1.0]"}, form_of="follows_a")
-xor_weights.slip("weights_not_returned", NO_RETURN, replace={"return W1, b1, W2, b2": ""})

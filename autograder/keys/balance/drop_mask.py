@@ -87,26 +87,32 @@ def by_loops(idx, E, capacity):
     return keep
 
 
-drop_mask.slip(
-    "token_after_token",
-    "The tokens are served one after the other, with all their slots. Slot 0 of all tokens comes first, then slot 1 of all tokens.",
-    replace={"idx.T.reshape": "idx.reshape", ".reshape(k, T).T": ".reshape(T, k)"},
-)
-drop_mask.slip(
-    "last_slot_first",
-    "The slots are served from the last to the first. First choices come first.",
-    replace={"idx.T": "idx.flip(1).T", ".reshape(k, T).T": ".reshape(k, T).T.flip(1)"},
-)
-drop_mask.slip(
-    "keeps_the_last",
-    "Each expert keeps its last slots and drops the first. Who comes first is served first.",
-    replace={".reshape(-1)": ".reshape(-1).flip(0)", "keep.reshape": "keep.flip(0).reshape"},
-)
-drop_mask.slip(
-    "later_tokens_first",
-    "Within a slot the tokens are served from the last to the first. The order is that of the tokens.",
-    replace={"idx.T": "idx.flip(0).T", ".reshape(k, T).T": ".reshape(k, T).T.flip(0)"},
-)
+drop_mask.slips("""
+token_after_token
+  - idx.T.reshape
+  + idx.reshape
+  - .reshape(k, T).T
+  + .reshape(T, k)
+    The tokens are served one after the other, with all their slots. Slot 0 of all tokens comes first, then slot 1 of all tokens.
+last_slot_first
+  - idx.T
+  + idx.flip(1).T
+  - .reshape(k, T).T
+  + .reshape(k, T).T.flip(1)
+    The slots are served from the last to the first. First choices come first.
+keeps_the_last
+  - .reshape(-1)
+  + .reshape(-1).flip(0)
+  - keep.reshape
+  + keep.flip(0).reshape
+    Each expert keeps its last slots and drops the first. Who comes first is served first.
+later_tokens_first
+  - idx.T
+  + idx.flip(0).T
+  - .reshape(k, T).T
+  + .reshape(k, T).T.flip(0)
+    Within a slot the tokens are served from the last to the first. The order is that of the tokens.
+""")
 
 
 @drop_mask.mistake(
@@ -135,12 +141,11 @@ def later_slots_all_kept(idx, E, capacity):
     return keep
 
 
-drop_mask.slip(
-    "later_slots_all_dropped",
-    "Only slot 0 is served; what later slots ask for is dropped in any case, even where there is room.",
-    of=later_slots_all_kept,
-    replace={"torch.ones_like": "torch.zeros_like"},
-)
+drop_mask.slips("""
+of later_slots_all_kept
+later_slots_all_dropped: torch.ones_like -> torch.zeros_like
+    Only slot 0 is served; what later slots ask for is dropped in any case, even where there is room.
+""")
 
 
 @drop_mask.mistake(

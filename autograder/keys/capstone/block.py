@@ -375,6 +375,40 @@ _variant(
     last="return y",
 )
 _variant(
+    "no_residuals",
+    "Neither half has a residual connection: attention's part takes the place of x, and the FFN's part takes the place of z. A half adds to what was there.",
+    first="z = self.mixed(self.norm1(x))",
+    last="return y",
+)
+_variant(
+    "no_residuals_and_no_norms",
+    form_of="no_residuals",
+    first="z = self.mixed(x)",
+    second="y = self.ffn(z)",
+    last="return y",
+)
+_variant(
+    "no_residuals_and_norms_behind",
+    form_of="no_residuals",
+    first="z = self.norm1(self.mixed(x))",
+    second="y = self.ffn(z)",
+    last="return self.norm2(y)",
+)
+_variant(
+    "one_residual_around_both",
+    "One residual connection goes around both halves at once, from x to the end. Each half has one of its own, and the FFN reads the sum after the first.",
+    first="z = self.mixed(self.norm1(x))",
+    last="return x + y",
+)
+_variant(
+    "one_residual_around_whatever_there_is",
+    form_of="one_residual_around_both",
+    first="z = self.mixed(self.norm1(x))",
+    none="""if self.kind == "none":
+            return x + z""",
+    last="return x + y",
+)
+_variant(
     "residual_from_norm1",
     "The normed x is added to attention's part, not x itself. The path that carries x must not pass through a norm.",
     first="""x = self.norm1(x)

@@ -95,20 +95,23 @@ def plain_generate(model, prompt, numbers, window, temperature):
     return ids[len(prompt) :]
 
 
-generate.slip(
-    "never_appended",
-    "What was written is not read: the model sees the prompt alone, every time. Append each new id before the next step.",
-    replace={
-        "for u in numbers:": "new = []\nfor u in numbers:",
-        "ids.append": "new.append",
-        "ids[len(prompt) :]": "new",
-    },
-)
-generate.slip(
-    "prompt_changed",
-    "`prompt` itself grows: `ids = prompt` makes no copy, and whoever called you finds a longer list. Begin with `list(prompt)`.",
-    replace={"list(prompt)": "prompt", "ids[len(prompt) :]": "ids[-len(numbers) :] if numbers else []"},
-)
+generate.slips("""
+never_appended
+  - for u in numbers:
+  + new = []
+  + for u in numbers:
+  - ids.append
+  + new.append
+  - ids[len(prompt) :]
+  + new
+    What was written is not read: the model sees the prompt alone, every time. Append each new id before the next step.
+prompt_changed
+  - list(prompt)
+  + prompt
+  - ids[len(prompt) :]
+  + ids[-len(numbers) :] if numbers else []
+    `prompt` itself grows: `ids = prompt` makes no copy, and whoever called you finds a longer list. Begin with `list(prompt)`.
+""")
 
 
 @generate.mistake(

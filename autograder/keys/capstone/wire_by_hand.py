@@ -128,8 +128,18 @@ an_or: W2 = torch.stack([-push, 3 * push, 0 * push])
     This is an OR: if both hold, the model says `different`. One more kink, between 1 and 2, takes that back.
 an_and: W2 = torch.stack([-push, 0 * push, 6 * push])
     This is an AND: the model says `different` only if both hold. It should say so if exactly one of them holds.
+the_xor_of_notebook_01: W2 = torch.stack([0 * push, push, -2 * push])
+    Your neurons write only where exactly one of the two holds, as the two of notebook 01 do. Where both hold or neither does, they write nothing,
+    and the model still tosses its coin. There, `same` has to win.
+|| the_xor_acts_everywhere
+  - rows = torch.cat([x, torch.ones(N, T, 1, dtype=x.dtype)], dim=-1) * weight[:, None]
+  - found = torch.linalg.lstsq(rows.reshape(-1, d + 1), (wanted * weight).reshape(-1, 1)).solution[:, 0]
+  + rows = torch.cat([x, torch.ones(N, T, 1, dtype=x.dtype)], dim=-1)[:, at]
+  + found = torch.linalg.lstsq(rows.reshape(-1, d + 1), wanted[:, at].reshape(-1, 1)).solution[:, 0]
 nothing_at_zero: W2 = torch.stack([0 * push, push, -3 * push])
     Where neither holds, your neurons write nothing, and the model tosses its coin. A neuron that is on there can write what b2 would.
 one_attribute: first.to(x.dtype) + second.to(x.dtype) -> first.to(x.dtype)
     Only the first of the two is read. Neither alone decides: add up what both say.
+of differs_in_two_ways
+| the_xor_of_notebook_01 | only_where_they_differ: torch.stack([up, up, -up / 2]) -> torch.stack([up, up, 0 * up])
 """)

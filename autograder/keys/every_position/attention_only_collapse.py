@@ -7,7 +7,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import every_position as exercises
 
 attention_only_collapse = Key(exercises.attention_only_collapse)
@@ -131,55 +131,69 @@ def plain_attention_only_collapse(X0, weights, skip):
     return found
 
 
-attention_only_collapse.slip(
-    "in_float32",
-    "This was computed in float32: it keeps about seven digits, so the numbers stop falling near 1e-7. Turn X0 and the weights into float64 first.",
-    replace={"X0.double": "X0.float", "W.double": "W.float"},
-)
-attention_only_collapse.slip(
-    "dtype_of_the_input",
-    "The dtype of X0 is kept. Where it is float32, the numbers stop falling near 1e-7: turn X0 and the weights into float64 yourself.",
-    replace={"X0.double()": "X0", "(W.double() for W in layer)": "layer"},
-)
+attention_only_collapse.slips("""
+in_float32
+  - X0.double
+  + X0.float
+  - W.double
+  + W.float
+    This was computed in float32: it keeps about seven digits, so the numbers stop falling near 1e-7. Turn X0 and the weights into float64 first.
+dtype_of_the_input
+  - X0.double()
+  + X0
+  - (W.double() for W in layer)
+  + layer
+    The dtype of X0 is kept. Where it is float32, the numbers stop falling near 1e-7: turn X0 and the weights into float64 yourself.
+""")
 _LATE_FLOAT64 = "Only the residual is taken in float64; the layers before it are not. What float32 has rounded away does not come back: begin with float64."
-attention_only_collapse.slip(
-    "X0_changed_in_place",
-    "The numbers are right, but X0 was changed: `.double()` of a tensor that is float64 already makes no copy, and `+=` works in place. "
-    "Write `X = X + …`.",
-    replace={"X = X + out if skip else out": "if skip:\n    X += out\nelse:\n    X = out"},
-)
-attention_only_collapse.slip(
-    "weights_used_up",
-    "The list `weights` is emptied by `pop`: whoever calls the function a second time has no layers left. Walk through it with a `for`.",
-    replace={"for layer in weights:": "while weights:", " in layer": " in weights.pop(0)"},
-)
-attention_only_collapse.slip(
-    "returned_inside_the_loop",
-    "The `return` is inside the loop, so only one layer is run. Move it to the left, below the loop.",
-    replace={"return found": "    return found"},
-)
+attention_only_collapse.slips("""
+X0_changed_in_place
+  - X = X + out if skip else out
+  + if skip:
+  +     X += out
+  + else:
+  +     X = out
+    The numbers are right, but X0 was changed: `.double()` of a tensor that is float64 already makes no copy, and `+=` works in place. Write `X = X +
+    …`.
+weights_used_up
+  - for layer in weights:
+  + while weights:
+  -  in layer
+  +  in weights.pop(0)
+    The list `weights` is emptied by `pop`: whoever calls the function a second time has no layers left. Walk through it with a `for`.
+returned_inside_the_loop: return found ->     return found
+    The `return` is inside the loop, so only one layer is run. Move it to the left, below the loop.
+""")
 _NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked for: `.tolist()` makes one."
-attention_only_collapse.slip(
-    "skip_at_the_end",
-    "The skip is added once, after the last layer. Each layer has its own: its input is added to its output.",
-    replace={
-        "X + out if skip else out": "out",
-        "return found": "if skip:\n    X = X + X0.double()\n    found[-1] = residual(X)\nreturn found",
-    },
-)
-attention_only_collapse.slip(
-    "mean_over_the_features_and_scaled_by_d_model",
-    "Two things at once. The residual subtracts the mean over the features: the mean token is the mean of the rows, `dim=0`. And the scores are divided "
-    "by √d: h is the width of the head.",
-    replace={"dim=0": "dim=1, keepdim=True", "math.sqrt(Wq.shape[1])": "math.sqrt(X.shape[1])"},
-)
+attention_only_collapse.slips("""
+skip_at_the_end
+  - X + out if skip else out
+  + out
+  - return found
+  + if skip:
+  +     X = X + X0.double()
+  +     found[-1] = residual(X)
+  + return found
+    The skip is added once, after the last layer. Each layer has its own: its input is added to its output.
+mean_over_the_features_and_scaled_by_d_model
+  - dim=0
+  + dim=1, keepdim=True
+  - math.sqrt(Wq.shape[1])
+  + math.sqrt(X.shape[1])
+    Two things at once. The residual subtracts the mean over the features: the mean token is the mean of the rows, `dim=0`. And the scores are divided
+    by √d: h is the width of the head.
+""")
 _R = "((X - X.mean(dim=0)).norm() / X.norm()).item()"  # r(X), as the answer above has it
-attention_only_collapse.slip(
-    "tensors_instead_of_residuals",
-    "The list holds the tokens of each layer. Its residuals are asked for, one number a layer.",
-    replace={"[residual(X)]": "[X]", ".append(residual(X))": ".append(X)"},
-)
-attention_only_collapse.slip("list_not_returned", NO_RETURN, replace={"return found": ""})
+attention_only_collapse.slips("""
+tensors_instead_of_residuals
+  - [residual(X)]
+  + [X]
+  - .append(residual(X))
+  + .append(X)
+    The list holds the tokens of each layer. Its residuals are asked for, one number a layer.
+list_not_returned: return found ->
+    NO_RETURN
+""")
 
 
 attention_only_collapse.add_source(

@@ -201,13 +201,21 @@ equal_words_hear_something
     they are equal.
 one_word_listens
   + Y[1] = a + a * b * (a - b)
-    Only `mirror` is still in your way. What your box does at one position it has to do at its mirror image as well, in a sentence of any length. Count one
-    of them from the end.
+    Only `mirror` is still in your way. It turns the sentence round, so two words that talk change places, and each has to get what the other one got before.
+    Do both listen, by the same formula with a and b exchanged? Is one of them counted from the end? And are both taken from X? `a = Y[1]` is no copy: it
+    changes when you write to `Y[1]`.
 | positions_counted_from_the_left
   - X[-2]
   + X[4]
   - Y[-2]
   + Y[4]
+| the_same_sign_for_both
+  + Y[1] = a + a * b * (a - b)
+  + Y[-2] = b + a * b * (a - b)
+| reads_what_it_has_written
+  + a, b = Y[1], Y[-2]
+  + Y[1] = a + a * b * (a - b)
+  + Y[-2] = b + a * b * (b - a)
 end_words_talk
   - a, b = X[1], X[-2]
   + a, b = X[0], X[-1]
@@ -236,6 +244,11 @@ writes_into_the_sentence
   - X[1], X[-2]
   + X[1].clone(), X[-2].clone()
     What it returns is right, but your box writes into the sentence that it was given. Begin with a copy: `X.clone()`.
+writes_into_the_sentence_and_reads_it_again
+  - Y = X.clone()
+  + Y = X
+    Your box writes into the sentence that it was given, and then reads there what it has written: `a = X[1]` is no copy, so it changes when that word does,
+    and `mirror` notices. Begin with `Y = X.clone()`, and write to Y alone.
 in return Y
 a_batch_comes_back: return Y[None]
     Another shape comes back, such as a batch. The box gets one sentence [T, d], and returns one tensor of the same shape.

@@ -125,7 +125,8 @@ def later_rows_only(f, T, d, seed=0):
 
 
 @is_position_wise.mistake(
-    "Only token 0 is changed before the maps are compared, so what other tokens leak goes unnoticed. Change every token in turn."
+    "Attention to later tokens alone passes your test. Either token 0 is the only one that you change, or you compare nothing but the last row, or the rows "
+    "after the changed one. Change every token in turn, and compare all the other rows."
 )
 def token_0_and_same_rows(f, T, d, seed=0):
     torch.manual_seed(seed)
@@ -136,6 +137,49 @@ def token_0_and_same_rows(f, T, d, seed=0):
     return (f(X)[1:] - f(X2)[1:]).abs().max() <= 1e-3 * f(X2)[1:].abs().max() and (
         rows - rows[:1]
     ).abs().max() <= 1e-3 * rows[:1].abs().max()
+
+
+@is_position_wise.form(token_0_and_same_rows)
+def last_row_and_same_rows(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    last = f(X)[-1]
+    for t in range(T - 1):
+        X2 = X.clone()
+        X2[t] = torch.randn(d)
+        if (f(X2)[-1] - last).abs().max() > 1e-3 * last.abs().max():
+            return False
+    rows = f(X[:1].expand(T, d))
+    return (rows - rows[:1]).abs().max() <= 1e-3 * rows.abs().max()
+
+
+@is_position_wise.mistake(
+    "Causal attention passes your test. Either the last token is the only one that you change, or you compare nothing but the first row, or the rows "
+    "before the changed one. Change every token in turn, and compare all the other rows."
+)
+def last_token_and_same_rows(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    X2 = X.clone()
+    X2[-1] = torch.randn(d)
+    rows = f(torch.randn(d, dtype=torch.float64).expand(T, d))
+    if (f(X)[:-1] - f(X2)[:-1]).abs().max() > 1e-3 * f(X2)[:-1].abs().max():
+        return False
+    return (rows - rows[:1]).abs().max() <= 1e-3 * rows.abs().max()
+
+
+@is_position_wise.form(last_token_and_same_rows)
+def first_row_and_same_rows(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    first = f(X)[0]
+    for t in range(1, T):
+        X2 = X.clone()
+        X2[t] = torch.randn(d)
+        if (f(X2)[0] - first).abs().max() > 1e-3 * first.abs().max():
+            return False
+    rows = f(X[:1].expand(T, d))
+    return (rows - rows[:1]).abs().max() <= 1e-3 * rows.abs().max()
 
 
 @is_position_wise.base
@@ -281,23 +325,50 @@ changes_token_0_only
   + X2 = X.clone()
   + X2[0] = torch.randn(d)
   + return (f(X)[1:] - f(X2)[1:]).abs().max() <= 1e-3 * f(X2)[1:].abs().max()
-    Only token 0 is changed. A layer in which tokens see later ones alone, or in which a middle token leaks, goes unnoticed: change every token in
-    turn. And test that all positions use the same map.
+    Attention to later tokens alone passes your test. Either token 0 is the only one that you change, or the last row is the only one that you compare.
+    Change every token in turn, and compare all the other rows. And test that all positions use the same map.
+| last_row_alone
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + last = f(X)[-1]
+  + for t in range(T - 1):
+  +     X2 = X.clone()
+  +     X2[t] = torch.randn(d)
+  +     if (f(X2)[-1] - last).abs().max() > 1e-3 * last.abs().max():
+  +         return False
+  + return True
 changes_the_last_token_only
   + X = torch.randn(T, d, dtype=torch.float64)
   + X2 = X.clone()
   + X2[-1] = torch.randn(d)
   + return (f(X)[:-1] - f(X2)[:-1]).abs().max() <= 1e-3 * f(X2)[:-1].abs().max()
-    Only the last token is changed. In causal attention no earlier row reacts to it, and your test calls that position-wise: change every token in
-    turn. And test that all positions use the same map.
+    Causal attention passes your test. Either the last token is the only one that you change, or the first row is the only one that you compare. Change
+    every token in turn, and compare all the other rows. And test that all positions use the same map.
+| first_row_alone
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + first = f(X)[0]
+  + for t in range(1, T):
+  +     X2 = X.clone()
+  +     X2[t] = torch.randn(d)
+  +     if (f(X2)[0] - first).abs().max() > 1e-3 * first.abs().max():
+  +         return False
+  + return True
 changes_a_middle_token_only
   + X = torch.randn(T, d, dtype=torch.float64)
   + X2 = X.clone()
   + X2[T // 2] = torch.randn(d)
   + others = torch.arange(T) != T // 2
   + return (f(X)[others] - f(X2)[others]).abs().max() <= 1e-3 * f(X2)[others].abs().max()
-    Only one token in the middle is changed. What another token leaks goes unnoticed: change every token in turn. And test that all positions use the
-    same map.
+    Either one token in the middle is the only one that you change, or its row is the only one that you compare. What passes between two others goes
+    unnoticed: change every token in turn, and compare all the other rows. And test that all positions use the same map.
+| middle_row_alone
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + Y = f(X)
+  + for t in range(T):
+  +     X2 = X.clone()
+  +     X2[t] = torch.randn(d)
+  +     if t != T // 2 and (f(X2) - Y)[T // 2].abs().max() > 1e-3 * Y.abs().max():
+  +         return False
+  + return True
 equivariance_only
   + X = torch.randn(T, d, dtype=torch.float64)
   + return all(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import every_position as exercises
 
 position_wise_twin = Key(exercises.position_wise_twin)
@@ -143,5 +143,7 @@ in torch.where(same.any(1, keepdim=True), Y[same.long().argmax(1)], Z)
 strangers_in_company: torch.where(same.any(1, keepdim=True), Y[same.long().argmax(1)], f(Z))
     A word that is not in X gets an answer that depends on the words around it: f is asked about the whole sentence again. Give it anything that is
     made of this one word.
+of base
+twin_not_returned: return g ->
+    NO_RETURN
 """)
-position_wise_twin.slip("twin_not_returned", NO_RETURN, replace={"return g": ""})

@@ -163,6 +163,21 @@ def parabola(E):
     return router, torch.stack([torch.stack([2 * i + 1, torch.tensor(-1.0)]) for i in t])
 
 
+@every_pair.mistake(
+    "Each of your tokens has its first choice, as in the text, and the two neighbours of this expert are level behind it. So no pair is "
+    "chosen. And a curve with a single top would always choose neighbours. Which curve is high at two places that are far from each other?"
+)
+def first_choices(E):
+    t = torch.arange(E, dtype=torch.float64)
+    return torch.stack([t, t**2]), torch.stack([2 * t, -torch.ones_like(t)], dim=1)
+
+
+@every_pair.form(first_choices)
+def first_choices_in_four_numbers(E):
+    t = torch.arange(E, dtype=torch.float64)
+    return torch.stack([t, t**2, t**3, t**4]), torch.stack([2 * t, -torch.ones_like(t), 0 * t, 0 * t], dim=1)
+
+
 every_pair.slips("""
 in tokens.append([way * middle.cos(), way * middle.sin(), -(2 * middle).cos() / 2, -(2 * middle).sin() / 2])
 sum_of_both: tokens.append((router[:, i] + router[:, j]).tolist())
@@ -196,6 +211,12 @@ sign_turned_here: tokens.append([-2 * s * p, s * s + 2 * p, -2 * s, 1])
     Your polynomial is 0 at its two experts and above 0 at all others, so these are ahead. Turn its sign round.
 middle_term: tokens.append([2 * s * p, -(s * s + p), 2 * s, -1])
     Multiply the square out once more: ((t − i)(t − j))² has (i + j)² + 2ij before t².
+third_degree: tokens.append([-p, s, -1, 0])
+    A curve of the third degree, such as −t(t − i)(t − j), changes its sign at i and at j. So the experts between the two are ahead.
+    What is 0 at both and has one sign everywhere else?
+not_squared_and_turned: tokens.append([-s, 1, 0, 0])
+    (t − i)(t − j) is below 0 between the two experts and grows outside of them, so the first and the last expert are ahead.
+    What is 0 at both and has one sign everywhere else?
 not_squared: tokens.append([s, -1, 0, 0])
     (t − i)(t − j) changes its sign at i and at j, so the experts between the two are ahead. What is 0 at both and has one sign everywhere else?
 """)

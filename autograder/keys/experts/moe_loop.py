@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import experts as exercises
 
 moe_loop = Key(exercises.moe_loop)
@@ -93,19 +93,20 @@ def plain_moe_loop(x, gates, experts):
     return y.reshape(x.shape)
 
 
-moe_loop.slip(
-    "not_flattened",
-    "This works for one dimension before the last only: with [B, T, d_model] a column `gates[:, e]` is no longer an expert's. Flatten x and gates first.",
-    replace={
-        "flat = x.reshape(-1, x.shape[-1])\ng = …": "flat = x\ng = gates",
-        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y[rows] += g[rows, e].unsqueeze(-1) * expert(flat[rows])",
-        "y.reshape(x.shape)": "y",
-    },
-)
-moe_loop.slip("loop_not_returned", NO_RETURN, replace={"y.reshape(x.shape)": "None"})
-
-
 moe_loop.slips("""
+not_flattened
+  - flat = x.reshape(-1, x.shape[-1])
+  - g = gates.reshape(-1, gates.shape[-1])
+  + flat = x
+  + g = gates
+  - y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+  + y[rows] += g[rows, e].unsqueeze(-1) * expert(flat[rows])
+  - y.reshape(x.shape)
+  + y
+    This works for one dimension before the last only: with [B, T, d_model] a column `gates[:, e]` is no longer an expert's. Flatten x and gates
+    first.
+loop_not_returned: y.reshape(x.shape) -> None
+    NO_RETURN
 in y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
 overwritten: y[rows] = g[rows, e, None] * expert(flat[rows])
     A token's second expert overwrites the first: the rows are assigned with `=`. A token has several experts; add to its row.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import experts as exercises
 
 moe_sorted = Key(exercises.moe_sorted)
@@ -101,12 +101,16 @@ def plain_moe_sorted(x, idx, w, experts):
     return (slots * w[:, :, None]).sum(1)
 
 
-moe_sorted.slip(
-    "sorted_input_scaled",
-    "The weights are multiplied onto the experts' inputs. An expert is not linear: weight what comes out of it.",
-    replace={"x[order // k]": "x[order // k] * w.reshape(-1)[order, None]", "(slots * w[:, :, None])": "slots"},
-)
-moe_sorted.slip("sorted_not_returned", NO_RETURN, replace={"(slots * w[:, :, None]).sum(1)": "None"})
+moe_sorted.slips("""
+sorted_input_scaled
+  - x[order // k]
+  + x[order // k] * w.reshape(-1)[order, None]
+  - (slots * w[:, :, None])
+  + slots
+    The weights are multiplied onto the experts' inputs. An expert is not linear: weight what comes out of it.
+sorted_not_returned: (slots * w[:, :, None]).sum(1) -> None
+    NO_RETURN
+""")
 
 
 @moe_sorted.mistake(

@@ -95,41 +95,39 @@ def plain_route(logits, k, norm):
     return torch.zeros_like(logits).scatter(-1, idx, w)
 
 
-route.slip(
-    "softmax_over_tokens",
-    "A softmax runs down the tokens (`dim=0`). Each token has a choice of its own: the experts are the last dimension.",
-    replace={".softmax(logits, dim=-1)": ".softmax(logits, dim=0)", ".softmax(top, dim=-1)": ".softmax(top, dim=0)"},
-)
-route.slip(
-    "always_renormalised",
-    "'softmax_topk' is renormalised. There the kept probabilities stay as the softmax over all experts gave them, and a row sums to less than 1.",
-    replace={
-        'if norm == "softmax_topk":\n    w = …': (
-            'if norm == "softmax_topk":\n    w = p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)'
-        )
-    },
-)
-route.slip(
-    "other_names",
-    "One of the four names is compared with another word, so nothing comes back for it: 'softmax_topk', 'softmax_topk_renorm', 'topk_softmax', 'sigmoid_norm'.",
-    replace={'"sigmoid_norm"': '"sigmoid"', "torch.zeros_like": 'None if norm == "sigmoid_norm" else torch.zeros_like'},
-)
-route.slip(
-    "zeros_before_sigmoid",
-    "In 'sigmoid_norm' the others were set to 0 before the sigmoid. σ(0) is 0.5, so they keep a share: take the sigmoid of the k kept logits only.",
-    replace={
-        "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": "0 * top",
-        "torch.zeros_like": (
-            "F.normalize(torch.sigmoid(torch.zeros_like(logits).scatter(-1, idx, top)), p=1) if norm == "
-            '"sigmoid_norm" else torch.zeros_like'
-        ),
-    },
-)
-route.slip(
-    "exponentials_not_divided",
-    "In 'softmax_topk' there are exponentials that nothing divides, so gates can be above 1. A softmax divides by the sum over all experts.",
-    replace={'if norm == "softmax_topk":\n    w = …': 'if norm == "softmax_topk":\n    w = top.exp()'},
-)
+route.slips("""
+softmax_over_tokens
+  - .softmax(logits, dim=-1)
+  + .softmax(logits, dim=0)
+  - .softmax(top, dim=-1)
+  + .softmax(top, dim=0)
+    A softmax runs down the tokens (`dim=0`). Each token has a choice of its own: the experts are the last dimension.
+always_renormalised
+  - if norm == "softmax_topk":
+  -     w = p.gather(-1, idx)
+  + if norm == "softmax_topk":
+  +     w = p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)
+    'softmax_topk' is renormalised. There the kept probabilities stay as the softmax over all experts gave them, and a row sums to less than 1.
+other_names
+  - "sigmoid_norm"
+  + "sigmoid"
+  - torch.zeros_like
+  + None if norm == "sigmoid_norm" else torch.zeros_like
+    One of the four names is compared with another word, so nothing comes back for it: 'softmax_topk', 'softmax_topk_renorm', 'topk_softmax',
+    'sigmoid_norm'.
+zeros_before_sigmoid
+  - torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)
+  + 0 * top
+  - torch.zeros_like
+  + F.normalize(torch.sigmoid(torch.zeros_like(logits).scatter(-1, idx, top)), p=1) if norm == "sigmoid_norm" else torch.zeros_like
+    In 'sigmoid_norm' the others were set to 0 before the sigmoid. σ(0) is 0.5, so they keep a share: take the sigmoid of the k kept logits only.
+exponentials_not_divided
+  - if norm == "softmax_topk":
+  -     w = p.gather(-1, idx)
+  + if norm == "softmax_topk":
+  +     w = top.exp()
+    In 'softmax_topk' there are exponentials that nothing divides, so gates can be above 1. A softmax divides by the sum over all experts.
+""")
 
 
 @route.mistake(

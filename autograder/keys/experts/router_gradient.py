@@ -112,14 +112,13 @@ def plain_router_gradient(x, router, experts, target, k, norm):
     return W.grad
 
 
-router_gradient.slip(
-    "accumulated",
-    "A second call with the same router gives twice as much: `backward` adds to what is in `.grad`. Work with a fresh copy, or clear it first.",
-    replace={".clone().requires_grad_": ".requires_grad_", "W.grad": "W.grad.clone()"},
-)
-
-
 router_gradient.slips("""
+accumulated
+  - .clone().requires_grad_
+  + .requires_grad_
+  - W.grad
+  + W.grad.clone()
+    A second call with the same router gives twice as much: `backward` adds to what is in `.grad`. Work with a fresh copy, or clear it first.
 in norm == "softmax_topk_renorm"
 renorm_never: False
     'softmax_topk_renorm' is not renormalised: with k = 1 a gradient is left where none should be. Divide the kept weights by their sum.
@@ -201,22 +200,25 @@ sizes: W.grad.abs()
 a_yes_or_no: bool(W.grad.abs().max() > 1e-6)
     True or False comes back. The exercise asks for the gradient itself, [d_model, E].
 || accumulated | accumulated_as_it_is: W.grad.clone() -> W.grad
+gradient_of_the_logits
+  - pass
+  + z.retain_grad()
+  - W.grad
+  + z.grad
+    This is the gradient of the logits, [T, E]. It goes one step further, through `x @ router`, to the router itself.
+gradient_of_the_gates
+  - pass
+  + w.retain_grad()
+  - W.grad
+  + w.grad
+    This is the gradient of the kept weights, [T, k]. It goes further, through softmax and logits, to the router itself.
+the_loss
+  - F.mse_loss(y, target).backward()
+  + loss = F.mse_loss(y, target)
+  - W.grad
+  + loss.detach()
+    The loss comes back, not its gradient.
 """)
-router_gradient.slip(
-    "gradient_of_the_logits",
-    "This is the gradient of the logits, [T, E]. It goes one step further, through `x @ router`, to the router itself.",
-    replace={"pass": "z.retain_grad()", "W.grad": "z.grad"},
-)
-router_gradient.slip(
-    "gradient_of_the_gates",
-    "This is the gradient of the kept weights, [T, k]. It goes further, through softmax and logits, to the router itself.",
-    replace={"pass": "w.retain_grad()", "W.grad": "w.grad"},
-)
-router_gradient.slip(
-    "the_loss",
-    "The loss comes back, not its gradient.",
-    replace={"F.mse_loss(y, target).backward()": "loss = F.mse_loss(y, target)", "W.grad": "loss.detach()"},
-)
 
 
 @router_gradient.mistake(

@@ -74,7 +74,7 @@ in dict(x=[-3], W1=[[-3]], b1=[-1], W2=[[1]], b2=[2]),
 a_third_test
   + dict(x=[-3], W1=[[-3]], b1=[-1], W2=[[1]], b2=[2]),
   + dict(x=[1], W1=[[2]], b1=[-3], W2=[[2]], b2=[-1]),
-    Fewer numbers can do it. First catch all boxes; then ask how few tests are enough, and how many numbers a token must have. Which of your tests needs two
+    Your suite catches all boxes, and fewer numbers can do it. Which tests can be merged? How many numbers does a token need? Which of your tests needs two
     neurons, and does the other?
 | more_numbers_than_needed
   - [[[2], [3]], [[-3], [-2]]]
@@ -128,3 +128,41 @@ always_on: catch_mistakes = [batch | {"b1": [8, 8], "act": "relu"}, token]
 shapes_that_do_not_fit: catch_mistakes = [batch | {"W1": [[1], [-2]]}, token]
     The shapes of a test don't fit each other. x is [..., d_model], W1 [d_model, d_ff], b1 [d_ff], W2 [d_ff, d_model], b2 [d_model].
 """)
+
+# What all tests of a suite have in common is told of smaller suites as well. A suite is recognised by that and by how many points it earns, so a mistake
+# has another form for suites with fewer than 20 boxes, and one for those that catch fewer than 26.
+SMALLER_SUITES = {
+    "without_biases": {
+        "below_20": "dict(x=[2], W1=[[2]], b1=[0], W2=[[2]], b2=[0])",
+        "below_26": "dict(x=[2], W1=[[1, -2]], b1=[-2, 3], W2=[[-2], [3]], b2=[0])",
+    },
+    "always_on": {
+        "below_26": 'dict(x=[2], W1=[[3, 2]], b1=[1, 2], W2=[[-2], [3]], b2=[1], act="abs", dtype="float64")',
+    },
+    "relu_alone": {
+        "below_20": "dict(x=[2], W1=[[-2]], b1=[1], W2=[[2]], b2=[1])",
+        "below_26": "dict(x=[2], W1=[[1, -2]], b1=[-2, 3], W2=[[-2], [3]], b2=[1])",
+    },
+    "not_beyond_six": {
+        "below_20": 'dict(x=[[2]], W1=[[-2]], b1=[1], W2=[[2]], b2=[1], act="abs")',
+        "below_26": 'dict(x=[2], W1=[[-2]], b1=[1], W2=[[2]], b2=[1], act="abs")',
+    },
+    "widths_of_one": {
+        "below_20": 'dict(x=[[2], [-3]], W1=[[3]], b1=[1], W2=[[2]], b2=[1], act="abs")',
+        "below_26": 'dict(x=[[2], [-3]], W1=[[2]], b1=[-1], W2=[[2]], b2=[1], act="abs")',
+    },
+    "without_a_single_token": {
+        "below_26": 'dict(x=[[2], [-3]], W1=[[3, 2]], b1=[1, 2], W2=[[-2], [3]], b2=[1], act="abs")',
+    },
+    "float32_alone": {
+        "below_26": 'dict(x=[[2], [-3]], W1=[[1, -2]], b1=[-2, 3], W2=[[-2], [3]], b2=[1], act="abs"), '
+        "dict(x=[2], W1=[[2]], b1=[0], W2=[[2]], b2=[0])",
+    },
+    "no_look_at_the_gradient": {
+        "below_26": "dict(x=[2], W1=[[-2]], b1=[1], W2=[[2]], b2=[0]), "
+        'dict(x=[[2]], W1=[[3, 2]], b1=[1, 2], W2=[[-2], [3]], b2=[1], act="abs", dtype="float64")',
+    },
+}
+for _mistake, _suites in SMALLER_SUITES.items():
+    for _size, _tests in _suites.items():
+        catch_mistakes.add_source("mistake", f"{_mistake}_{_size}", "", f"catch_mistakes = [{_tests}]", _mistake)

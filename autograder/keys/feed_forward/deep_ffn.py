@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import feed_forward as exercises
 
 DeepFFN = Key(exercises.DeepFFN)
@@ -143,40 +143,36 @@ class PlainDeepFFN(nn.Module):
         return self.last(x)
 
 
-DeepFFN.slip(
-    "activation_only_once",
-    "Only one of the hidden layers is followed by the activation. Without an activation between them, neighbouring layers collapse into one.",
-    replace={"self.activation(layer(x))": "layer(x)", ".last(x)": ".last(self.activation(x))"},
-)
-DeepFFN.slip(
-    "return_inside_the_loop",
-    "The `return` is inside the loop, so only the first hidden layer is ever used. Move it out by one level.",
-    replace={
-        "strict=True):\n    x = norm(self.activation(layer(x)))\nreturn self.last(x)": (
-            "strict=True):\n    x = norm(self.activation(layer(x)))\n    return self.last(x)"
-        )
-    },
-)
-DeepFFN.slip(
-    "x_not_passed_on",
-    "Every turn of the loop starts from x again: what the layer before computed is thrown away. Hand it on: `x = ...`.",
-    replace={
-        "x = norm(self.activation(layer(x)))": "hidden = norm(self.activation(layer(x)))",
-        ".last(x)": ".last(hidden)",
-    },
-)
-DeepFFN.slip(
-    "residual_around_it",
-    "x is added to the output. The residual connection is the block's business, around this module.",
-    replace={
-        "def forward(self, x):": "def forward(self, x):\n    hidden = x",
-        "x = norm(self.activation(layer(x)))": "hidden = norm(self.activation(layer(hidden)))",
-        "self.last(x)": "x + self.last(hidden)",
-    },
-)
-
-
 DeepFFN.slips("""
+activation_only_once
+  - self.activation(layer(x))
+  + layer(x)
+  - .last(x)
+  + .last(self.activation(x))
+    Only one of the hidden layers is followed by the activation. Without an activation between them, neighbouring layers collapse into one.
+return_inside_the_loop
+  - strict=True):
+  -     x = norm(self.activation(layer(x)))
+  - return self.last(x)
+  + strict=True):
+  +     x = norm(self.activation(layer(x)))
+  +     return self.last(x)
+    The `return` is inside the loop, so only the first hidden layer is ever used. Move it out by one level.
+x_not_passed_on
+  - x = norm(self.activation(layer(x)))
+  + hidden = norm(self.activation(layer(x)))
+  - .last(x)
+  + .last(hidden)
+    Every turn of the loop starts from x again: what the layer before computed is thrown away. Hand it on: `x = ...`.
+residual_around_it
+  - def forward(self, x):
+  + def forward(self, x):
+  +     hidden = x
+  - x = norm(self.activation(layer(x)))
+  + hidden = norm(self.activation(layer(hidden)))
+  - self.last(x)
+  + x + self.last(hidden)
+    x is added to the output. The residual connection is the block's business, around this module.
 plain_list: nn.ModuleList([nn.Linear(width, d_ff) for width in widths]) -> [nn.Linear(width, d_ff) for width in widths]
     Layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.
 | all_layers_in_a_plain_list
@@ -271,13 +267,10 @@ norm_of_d_model: nn.LayerNorm(d_model) if norm else nn.Identity()
 in self.norms = nn.ModuleList([nn.LayerNorm(d_ff) if norm else nn.Identity() for _ in self.hidden])
 one_norm_for_all: self.norms = nn.ModuleList([nn.LayerNorm(d_ff) if norm else nn.Identity()] * len(self.hidden))
     All hidden layers share one norm: `[norm] * k` is one norm, k times. Each has a gain and a bias of its own, so make a new nn.LayerNorm for each.
+of skip_connections
+activation_after_the_first_only: norm(self.activation(layer(x))) + (x if n else 0) -> norm(layer(x) if n else self.activation(layer(x)))
+    Only the first hidden layer is followed by the activation. Without an activation between them, neighbouring layers collapse into one.
+of base
+deep_forward_returns_nothing: return self.last -> self.last
+    NO_RETURN
 """)
-
-
-DeepFFN.slip(
-    "activation_after_the_first_only",
-    "Only the first hidden layer is followed by the activation. Without an activation between them, neighbouring layers collapse into one.",
-    of="skip_connections",
-    replace={"norm(self.activation(layer(x))) + (x if n else 0)": "norm(layer(x) if n else self.activation(layer(x)))"},
-)
-DeepFFN.slip("deep_forward_returns_nothing", NO_RETURN, replace={"return self.last": "self.last"})

@@ -155,22 +155,28 @@ def plain_ffn_backward(x, W1, b1, W2, b2, dy):
     }
 
 
-ffn_backward.slip(
-    "biases_averaged",
-    "The gradients of the biases are averages over the tokens, while those of the matrices are sums. A bias serves every token as well: what they say adds up.",
-    replace={"rows(dy).sum": "rows(dy).mean", "rows(dpre).sum": "rows(dpre).mean"},
-)
-ffn_backward.slip(
-    "not_summed_at_all",
-    "The gradient of a bias still has a row for every token. It has the shape of the bias: sum over all dimensions but the last.",
-    replace={"rows(dy).sum(0)": "dy", "rows(dpre).sum(0)": "dpre"},
-)
-ffn_backward.slip(
-    "matrices_transposed",
-    "dW1 and dW2 are transposed. A gradient has the shape of what it belongs to: W1 [d_model, d_ff], W2 [d_ff, d_model]. "
-    "nn.Linear stores its weights the other way.",
-    replace={"rows(h).T @ rows(dy)": "rows(dy).T @ rows(h)", "rows(x).T @ rows(dpre)": "rows(dpre).T @ rows(x)"},
-)
+ffn_backward.slips("""
+biases_averaged
+  - rows(dy).sum
+  + rows(dy).mean
+  - rows(dpre).sum
+  + rows(dpre).mean
+    The gradients of the biases are averages over the tokens, while those of the matrices are sums. A bias serves every token as well: what they say
+    adds up.
+not_summed_at_all
+  - rows(dy).sum(0)
+  + dy
+  - rows(dpre).sum(0)
+  + dpre
+    The gradient of a bias still has a row for every token. It has the shape of the bias: sum over all dimensions but the last.
+matrices_transposed
+  - rows(h).T @ rows(dy)
+  + rows(dy).T @ rows(h)
+  - rows(x).T @ rows(dpre)
+  + rows(dpre).T @ rows(x)
+    dW1 and dW2 are transposed. A gradient has the shape of what it belongs to: W1 [d_model, d_ff], W2 [d_ff, d_model]. nn.Linear stores its weights
+    the other way.
+""")
 
 
 @ffn_backward.mistake(
@@ -365,12 +371,10 @@ dx_without_the_bend: "dx": dy @ W2.T @ W1.T,
   - "db1": rows(dpre).sum(0),
   + "dW1": (x[:, :, None] * dpre[:, None]).sum(0),
   + "db1": dpre.sum(0),
+of one_sentence_transposed
+| one_sentence_taken_for_granted | one_sentence_in_einsum
+  - h.T @ dy
+  + torch.einsum("tf,td->fd", h, dy)
+  - x.T @ dpre
+  + torch.einsum("td,tf->df", x, dpre)
 """)
-
-
-ffn_backward.slip(
-    "one_sentence_in_einsum",
-    of="one_sentence_transposed",
-    replace={"h.T @ dy": 'torch.einsum("tf,td->fd", h, dy)', "x.T @ dpre": 'torch.einsum("td,tf->df", x, dpre)'},
-    form_of=one_sentence_taken_for_granted,
-)

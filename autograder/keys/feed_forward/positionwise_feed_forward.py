@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import feed_forward as exercises
 
 PositionwiseFeedForward = Key(exercises.PositionwiseFeedForward)
@@ -175,15 +175,13 @@ class PlainPositionwiseFeedForward(nn.Module):
         return f"d_model={self.d_model}, d_ff={self.d_ff}"
 
 
-PositionwiseFeedForward.slip(
-    "extra_repr_missing",
-    "`extra_repr` is missing, so printing the module shows its layers but not its two sizes. It returns a text with d_model and d_ff.",
-    replace={"def extra_repr(self):\n    return …": ""},
-)
-PositionwiseFeedForward.slip("forward_returns_nothing", NO_RETURN, replace={"return self.linear2": "self.linear2"})
-
-
 PositionwiseFeedForward.slips("""
+extra_repr_missing
+  - def extra_repr(self):
+  -     return f"d_model={self.d_model}, d_ff={self.d_ff}"
+    `extra_repr` is missing, so printing the module shows its layers but not its two sizes. It returns a text with d_model and d_ff.
+forward_returns_nothing: return self.linear2 -> self.linear2
+    NO_RETURN
 in self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
 linear2_copied_from_linear1: self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_model, d_ff)
     linear2 has the widths of linear1: copied, and not turned round. The second layer contracts: from d_ff back to d_model.
@@ -358,22 +356,15 @@ extra_repr_swapped: return f"d_model={self.d_ff}, d_ff={self.d_model}"
     The text of `extra_repr` has the two sizes the wrong way round: d_model is what goes in and comes out, d_ff the width of the hidden layer.
 extra_repr_prints: print(f"d_model={self.d_model}, d_ff={self.d_ff}")
     `extra_repr` prints instead of returning: PyTorch wants the text handed back.
+of dropout_not_scaled
+dropout_of_2014
+  - return self.linear2(hidden)
+  + else:
+  +     hidden = hidden * (1 - self.p)
+  + return self.linear2(hidden)
+    Eval mode multiplies the hidden values by 1 − p, and training leaves the survivors as they are: dropout as it was first published in 2014. Here it
+    is the other way round: survivors grow while training, and eval mode changes nothing.
+dropout_mask_shared: (torch.rand_like(hidden) >= self.p) -> (torch.rand(hidden.shape[-1:]) >= self.p) / (1 - self.p)
+    All tokens lose the same neurons: one mask is drawn for all of them. Each hidden value is dropped by a chance of its own; `nn.Dropout` draws a
+    mask of the hidden layer's whole shape.
 """)
-
-
-PositionwiseFeedForward.slip(
-    "dropout_of_2014",
-    "Eval mode multiplies the hidden values by 1 − p, and training leaves the survivors as they are: dropout as it was first published in 2014. "
-    "Here it is the other way round: survivors grow while training, and eval mode changes nothing.",
-    of="dropout_not_scaled",
-    replace={"return self.linear2(hidden)": ("else:\n    hidden = hidden * (1 - self.p)\nreturn self.linear2(hidden)")},
-)
-
-
-PositionwiseFeedForward.slip(
-    "dropout_mask_shared",
-    "All tokens lose the same neurons: one mask is drawn for all of them. Each hidden value is dropped by a chance of its own; `nn.Dropout` draws "
-    "a mask of the hidden layer's whole shape.",
-    of="dropout_not_scaled",
-    replace={"(torch.rand_like(hidden) >= self.p)": "(torch.rand(hidden.shape[-1:]) >= self.p) / (1 - self.p)"},
-)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import gated as exercises
 
 GatedFFN = Key(exercises.GatedFFN)
@@ -114,15 +114,15 @@ class PlainGatedFFN(nn.Module):
         return self.down_proj(self.dropout(self.activation(self.gate_proj(x)) * self.up_proj(x)))
 
 
-GatedFFN.slip(
-    "not_a_module",
-    "The class does not inherit from nn.Module, so PyTorch knows nothing of its layers: `class GatedFFN(nn.Module):`.",
-    replace={"nn.Module": "object", "super().__init__()": "pass"},
-)
-GatedFFN.slip("forward_returns_nothing", NO_RETURN, replace={"return self.down_proj": "self.down_proj"})
-
-
 GatedFFN.slips("""
+not_a_module
+  - nn.Module
+  + object
+  - super().__init__()
+  + pass
+    The class does not inherit from nn.Module, so PyTorch knows nothing of its layers: `class GatedFFN(nn.Module):`.
+forward_returns_nothing: return self.down_proj -> self.down_proj
+    NO_RETURN
 in
   - self.gate_proj = nn.Linear(d_model, d_ff, bias=False)
   - self.up_proj = nn.Linear(d_model, d_ff, bias=False)
@@ -344,15 +344,12 @@ gate_missing
   - self.activation(self.gate_proj(x)) * self.up_proj(x)
   + self.activation(self.up_proj(x))
     gate_proj is missing: with up_proj and down_proj alone this is a plain FFN. Make a third layer, from d_model to d_ff.
+of dropout_not_scaled
+dropout_of_2014
+  - return self.down_proj(hidden)
+  + else:
+  +     hidden = hidden * (1 - self.p)
+  + return self.down_proj(hidden)
+    The hidden values are scaled down in eval mode, as in the first paper on dropout. Today, and in nn.Dropout, those that remain are scaled up by
+    1/(1 − p) in training mode, and eval mode changes nothing.
 """)
-
-
-GatedFFN.slip(
-    "dropout_of_2014",
-    "The hidden values are scaled down in eval mode, as in the first paper on dropout. Today, and in nn.Dropout, those that remain are scaled up by "
-    "1/(1 − p) in training mode, and eval mode changes nothing.",
-    of="dropout_not_scaled",
-    replace={
-        "return self.down_proj(hidden)": "else:\n    hidden = hidden * (1 - self.p)\nreturn self.down_proj(hidden)"
-    },
-)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import gated as exercises
 
 glu_variant = Key(exercises.glu_variant)
@@ -103,15 +103,15 @@ def plain_glu_variant(x, Wg, Wu, Wd, kind):
     return (act(gate) * up) @ Wd
 
 
-glu_variant.slip(
-    "unknown_kind_becomes_swiglu",
-    "An unknown kind passes without an error, so nobody would notice a typo. Errors are raised, neither returned nor printed: raise ValueError.",
-    replace={"if kind not in acts:\n    raise ValueError(kind)\nact = …": "act = acts.get(kind, F.silu)"},
-)
-glu_variant.slip("nothing_returned", NO_RETURN, replace={"(act(gate) * up) @ Wd": "None"})
-
-
 glu_variant.slips("""
+unknown_kind_becomes_swiglu
+  - if kind not in acts:
+  -     raise ValueError(kind)
+  - act = acts[kind]
+  + act = acts.get(kind, F.silu)
+    An unknown kind passes without an error, so nobody would notice a typo. Errors are raised, neither returned nor printed: raise ValueError.
+nothing_returned: (act(gate) * up) @ Wd -> None
+    NO_RETURN
 activation_on_up: return (act(gate) * up) @ Wd -> return (gate * act(up)) @ Wd
     The activation sits on the wrong branch: on `x @ Wu`. It belongs on the gate, `x @ Wg`. Only for 'bilinear' are both the same.
 | weights_swapped: Wg, x @ Wu -> Wu, x @ Wg

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import gated as exercises
 
 swiglu_width = Key(exercises.swiglu_width)
@@ -64,10 +64,9 @@ def plain_swiglu_width(d, multiple_of=256, mult=1.0):
     return math.ceil(hidden / multiple_of) * multiple_of
 
 
-swiglu_width.slip("no_return", NO_RETURN, replace={"return …": "print(math.ceil(hidden / multiple_of) * multiple_of)"})
-
-
 swiglu_width.slips("""
+no_return: return math.ceil(hidden / multiple_of) * multiple_of -> print(math.ceil(hidden / multiple_of) * multiple_of)
+    NO_RETURN
 in return math.ceil(hidden / multiple_of) * multiple_of
 rounded_down: return hidden // multiple_of * multiple_of
     The width is rounded down to a multiple. LLaMA rounds up, so that the FFN is never smaller than the plain one it replaces.

@@ -141,15 +141,21 @@ bias_with_the_wrong_sign: bias = (match[n] + others.max()) / 2
     other way gets through.
 in value = (U[c] - now) / h
 too_weak: value = U[c]
-    The neuron listens to the right person, and pushes the new answer too weakly: the old one still leads. It writes h · value, and h is small here,
-    because another person matches nearly as well. Work out how much is needed.
+    The neuron listens to the right person, and its value points the right way, but the push is too weak. It writes h · value, and h is small here, because
+    another person matches nearly as well. Work out how much is needed to lead by 1, with the question and the output of `ffn` already in the sum.
 || too_weak_for_its_h: U[c] -> U[c] - now
+| a_third_answer_leads: value = 10 * U[c]
 ahead_of_the_old_answer_alone
   - value = (U[c] - now) / h
   + old = U[(U @ now).argmax()]
   + value = (now @ (old - U[c]) + 1.01) / (U[c] @ (U[c] - old)) / h * U[c]
     Your value is large enough to pass the old answer, and no larger. It raises other answers as well, and one of them may lead:
     ask for the lead over all of them.
+residual_forgotten: value = (U[c] - ffn(E[n])) / h
+    Your push would be enough if the scores were made of `ffn(E[n])` and what the neuron writes. But the residual connection adds the question as well: what
+    is there before your neuron is E[n] + ffn(E[n]).
+ffn_forgotten: value = (U[c] - E[n]) / h
+    Your push would be enough if `ffn` wrote nothing for person n. But its neurons are still there: what is there before yours is E[n] + ffn(E[n]).
 old_answer_pushed_down_only: value = -20 * U[(U @ now).argmax()] / h
     The old answer is pushed away, and nothing says which one shall lead instead. The value must point to the new answer, `U[c]`.
 row_of_E_for_the_answer: value = (E[c] * 20 - now) / h
@@ -177,8 +183,3 @@ key_of_another_person
   + / (match[c] + bias)
     The key is `E[c]`, the question of another person: `c` is the number of an answer. Person n asks `E[n]`.
 """)
-write_fact.slip(
-    "a_third_answer_leads",
-    "The old answer is overtaken, but the new one is not pushed strongly enough: a third answer leads. Work out what it takes to pass them all.",
-    replace={"-(match[n] + others.max()) / 2": "-others.max()", "(U[c] - now) / h": "10 * U[c]"},
-)

@@ -96,14 +96,13 @@ def plain_cost_of_a_step(n, batch, size, flops, bandwidth, cache=0):
     }
 
 
-cost_of_a_step.slip(
-    "one_operation_per_weight",
-    "A weight is counted with one operation per token. It is multiplied, and the product is added: two.",
-    replace={"work = 2 * n": "work = n", "gain = 2 * n": "gain = n"},
-)
-
-
 cost_of_a_step.slips("""
+one_operation_per_weight
+  - work = 2 * n
+  + work = n
+  - gain = 2 * n
+  + gain = n
+    A weight is counted with one operation per token. It is multiplied, and the product is added: two.
 in work = 2 * n * batch
 | one_operation_per_weight | one_operation_the_rest_right: work = n * batch
 operations_of_one_token: work = 2 * n

@@ -18,8 +18,8 @@ quiz_printed = quiz_key(
     exercises.quiz_printed,
     right="C",
     wrong={
-        "A": "That is what the page prints, from its own count. Two matrices of 512 · 2048 are 2,097,152, and the biases add 2,560. Now divide.",
-        "B": "An even balance would need an FFN of 1,048,576, as attention has. Count it: two matrices of 512 · 2048, and two biases.",
+        "A": "Its matrices have 4,194,304 numbers, so that fits. Now look at what is left over: 3,072. How long are its two biases?",
+        "B": "Their four matrices have 4,194,304 numbers, so that fits. Now look at what is left over: 3,072. How long are their four biases?",
     },
 )
 

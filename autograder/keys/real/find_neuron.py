@@ -69,6 +69,7 @@ searches_the_second_half: neuron = int(second.mean(0).argmax())
     The neuron is chosen by the second half. That half is for the proof: let the first half search.
 loudest: neuron = int(loud_with[:half].mean(0).argmax())
     This is the loudest neuron of the first sentences, and it is as loud in the second ones. Compare the two.
+| loudest_once: neuron = int(loud_with[:half].amax(0).argmax())
 goes_dark: neuron = int(first.mean(0).argmin())
     This neuron goes *dark* in the first sentences. The difference is the wrong way round.
 largest_change: neuron = int(first.abs().mean(0).argmax())

@@ -57,6 +57,8 @@ as_list: list(x.shape)
     A list comes back. A tuple is asked for: `x.shape` is one already, and `tuple(...)` makes one.
 as_tensor: torch.tensor(x.shape)
     A tensor comes back. Three Python integers are asked for, in a tuple: `x.shape` has them already.
+tensors_in_a_tuple: tuple(torch.tensor(x.shape))
+    The three sizes are tensors. Python integers are asked for: `x.shape` has them already.
 squeezed: tuple(x.squeeze().shape)
     Sizes of 1 are lost on the way: `squeeze` takes them out. One sequence is still a batch, of B = 1. Read the shape of x as it came.
 number_of_entries: x.numel()

@@ -222,6 +222,23 @@ def _code(name: str, answer: object, settings: KeptCode, others: Iterable[str]) 
     Raises:
         UnfitCode: something of it can't be had.
     """
+    return _collect(name, answer, {*sys.stdlib_module_names, *settings.packages}, frozenset(others))
+
+
+def source_of(name: str, answer: object) -> str:
+    """The code of an answer with all of its notebook that it refers to, whatever it imports.
+
+    Raises:
+        UnfitCode: something of it can't be had; the message says what, in a clause.
+    """
+    return _collect(name, answer, {module.partition(".")[0] for module in sys.modules} - {"__main__"}, frozenset())
+
+
+def _collect(name: str, answer: object, packages: set[str], others: frozenset[str]) -> str:
+    """The code of an answer.
+
+    packages: what may be imported. others: names that are not copied.
+    """
     namespace = _namespace(answer)
     if namespace.get(name) is not answer:
         elsewhere = next((key for key, value in namespace.items() if value is answer and not key.startswith("_")), "")
@@ -230,7 +247,7 @@ def _code(name: str, answer: object, settings: KeptCode, others: Iterable[str]) 
         namespace = {**namespace, name: answer}
     else:
         elsewhere = ""
-    collector = _CodeCollector(namespace, {*sys.stdlib_module_names, *settings.packages}, frozenset(others))
+    collector = _CodeCollector(namespace, packages, others)
     collector.add(elsewhere or name, is_answer=True)
     if elsewhere:
         collector.definitions.append(f"{name} = {elsewhere}")

@@ -46,6 +46,9 @@ class Panel:
         return {"text/html": self.html, "text/plain": self.text}
 
 
+AS_ABOVE = "the same as above"  # of an aspect whose line is below one that says it in full
+
+
 def box(outcome: Outcome, title: str, body: str) -> str:
     """A framed block: a heavy left edge, a title line, the body's HTML."""
     ink = COLOURS[outcome]
@@ -113,6 +116,13 @@ def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> 
     return Panel(box(outcome, escape(title), f'<div style="margin-top:.2em">{_text(body)}</div>'), f"{title}\n  {body}")
 
 
+def with_listing(title: str, body: str, listing: str) -> Panel:
+    """A panel with a title, one paragraph, and a text to copy; one click selects all of it."""
+    style = "margin:.5em 0 0;padding:.6em;max-height:24em;overflow:auto;white-space:pre-wrap;user-select:all;background:rgba(0,0,0,.05);color:inherit"
+    parts = f'<div style="margin-top:.2em">{_text(body)}</div><pre style="{style}">{escape(listing)}</pre>'
+    return Panel(box(Outcome.NOT_ATTEMPTED, escape(title), parts), f"{title}\n  {body}\n\n{listing}")
+
+
 def _reasons_text(verdict: Verdict) -> list[str]:
     """The cause comes first where it is known, then where to look, then what was seen."""
     lines = [f"  {_cause_title(verdict)}. {_cause(verdict)}"] if verdict.cause else []
@@ -146,11 +156,13 @@ def _merge_repeats(verdict: Verdict) -> list[AspectVerdict]:
         in_one_place = RAISED not in first or all(aspect.symptom == first for aspect in verdict.aspects)
         symptom = first if in_one_place else first[first.index(RAISED) :]
         return [AspectVerdict("", verdict.points, verdict.max_points, symptom)]
-    aspects, last = [], ""
+    aspects, last, above = [], "", ""
     for aspect in verdict.aspects:
         again = _again(aspect.symptom, last) if aspect.symptom and last else ""
+        if again.endswith(AS_ABOVE) and not above:  # between the two is a line that says something else
+            again = ""
         aspects.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, again or aspect.symptom))
-        last = aspect.symptom or last
+        last, above = aspect.symptom or last, aspect.symptom
     return aspects
 
 
@@ -160,7 +172,7 @@ def _again(symptom: str, previous: str) -> str:
     if marker and _without_numbers(error) == _without_numbers(previous.partition(RAISED)[2]):
         return "the same error" if symptom == previous else f"{place}the same error"
     if symptom == previous or symptom.endswith(f": {previous}"):
-        return symptom.removesuffix(previous) + "the same as above"
+        return symptom.removesuffix(previous) + AS_ABOVE
     return ""
 
 

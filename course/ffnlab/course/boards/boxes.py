@@ -254,7 +254,7 @@ INSPECTION_GOALS = (
 
 
 def inspection(inspector: Inspector, name: str = "boxes_inspection") -> Board:
-    """The reader's function on the eight boxes and on others that are drawn anew each time.
+    """The reader's function on the nine boxes and on others that are drawn anew each time.
 
     inspector: takes f, T, d and returns True or False, as `is_position_wise` does.
     """

@@ -27,9 +27,20 @@ export function call(data, state, lamp, name) {
   return { names: { ...state.names, [lamp]: name }, note: `Lamp ${letter} hears ${is === "not" ? "“not”" : is}. That name holds on most other sentences, too.` };
 }
 
+/** The records after a sentence that was chosen or written: 1265's loudest without a negation, and its quietest with a *not*. @param {any} data @param {any} state */
+function records(data, state) {
+  const { loud = -1, quiet = Infinity } = state.best ?? {};
+  const most = loudest(data, state, 1);
+  const best = { ...state.best };
+  if (!NEGATION.test(state.text) && most > loud) best.loud = most;
+  if (NOT.test(state.text) && most < quiet) best.quiet = most;
+  return best;
+}
+
 /** The state after another sentence was read. @param {any} data @param {any} state @param {any} patch */
 export function turn(data, state, patch) {
   const then = { ...state, ...patch, note: "", error: "" };
+  if (data.guise === "two" && then.moved) patch = { ...patch, best: records(data, then) };
   const seen = data.lamps.map((/** @type {any} */ _, /** @type {number} */ lamp) => state.seen[lamp] || Math.max(...levels(data, then, lamp)) > data.lit);
   return { ...patch, seen, note: "", error: "" };
 }
@@ -89,7 +100,8 @@ export const board = {
     grid.append(head, ...rows.map((/** @type {any} */ made) => made.row));
 
     function pick() {
-      const picks = slots.map((/** @type {HTMLSelectElement} */ select) => Number(select.value));
+      const before = play.state().picks;
+      const picks = slots.map((/** @type {HTMLSelectElement} */ select, /** @type {number} */ n) => (select.value === "" ? before[n] : Number(select.value)));
       show(picks.map((/** @type {number} */ k, /** @type {number} */ n) => data.slots[n][k]).join(" "), { picks });
     }
 
@@ -113,7 +125,8 @@ export const board = {
     /** @param {any} state */
     function draw(state) {
       const { tokens } = reading(data, state);
-      slots.forEach((/** @type {HTMLSelectElement} */ select, /** @type {number} */ n) => (select.value = String(state.picks[n])));
+      // While a reader's own sentence is shown, no slot shows another one, and each text can be chosen.
+      slots.forEach((/** @type {HTMLSelectElement} */ select, /** @type {number} */ n) => (select.value = state.own ? "" : String(state.picks[n])));
       if (list.options.length) list.value = state.text;
       error.textContent = state.error;
       note.textContent = state.note;
@@ -145,7 +158,10 @@ export const board = {
         return `${done} of ${data.lamps.length} lamps have a name${state.wrong ? `; wrong names: ${state.wrong}` : ""}.`;
       }
       const most = data.lamps.map((/** @type {any} */ lamp, /** @type {number} */ n) => `${lamp.name} reaches ${number(loudest(data, state, n), 1)}`);
-      return `“${state.text}”: ${most.join(", ")}.`;
+      const { loud, quiet } = state.best ?? {};
+      const best = [loud === undefined ? "" : `your loudest without a negation ${number(loud, 1)}`, quiet === undefined ? "" : `your quietest “not” ${number(quiet, 1)}`];
+      const record = best.filter(Boolean).join(", ");
+      return `“${state.text}”: ${most.join(", ")}.${record ? ` Records: ${record}.` : ""}`;
     }
     return { draw, words };
   },

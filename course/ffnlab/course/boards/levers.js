@@ -44,6 +44,14 @@ export function people({ first, second }) {
   return { first: a, neither: OTHERS - a - b, second: b };
 }
 
+/** The groups of the thousand others. Where names are covered, it is not said how many have which kind ahead: equal groups would give the flag away. @param {Others} count @param {number} better */
+export function crowdOf(count, better) {
+  const neither = { many: count.neither, look: "lv-neither", name: "neither" };
+  if (better < 0) return [{ many: count.first + count.second, look: "lv-ahead", name: "one of the two is ahead" }, neither];
+  const [good, bad] = better === 1 ? [count.second, count.first] : [count.first, count.second];
+  return [{ many: good, look: "lv-right", name: "the better one is ahead" }, neither, { many: bad, look: "lv-wrong", name: "the worse one is ahead" }];
+}
+
 /** @param {any} state @param {any} data @returns {Level} */
 const levelOf = (state, data) => data.levels[state.level];
 /** @param {number[]} runs @param {any} data */
@@ -131,23 +139,20 @@ function stage(place, play) {
     if (!shown) return;
     const { better } = levelOf(state, data);
     const count = people(askOthers(state, data));
-    const order = better === 1 ? ["second", "neither", "first"] : ["first", "neither", "second"];
-    const looks = better < 0 ? ["lv-first", "lv-neither", "lv-second"] : ["lv-right", "lv-neither", "lv-wrong"];
+    const groups = crowdOf(count, better);
     const cell = Math.min(Math.floor(Math.max(place.clientWidth, 280) / COLUMNS), 10);
     const high = (OTHERS / COLUMNS) * cell;
     set(crowd, { width: COLUMNS * cell, height: high, viewBox: `0 0 ${COLUMNS * cell} ${high}` });
     let begun = 0;
-    crowd.replaceChildren(...order.map((side, n) => {
-      const many = count[/** @type {keyof Others} */ (side)];
+    crowd.replaceChildren(...groups.map(({ many, look }) => {
       const squares = Array.from({ length: many }, (_, k) => {
         const [column, row] = [(begun + k) % COLUMNS, Math.floor((begun + k) / COLUMNS)];
         return `M${column * cell} ${row * cell}h${cell - 1}v${cell - 1}h${1 - cell}z`;
       });
       begun += many;
-      return shape("path", { class: `lv-person ${looks[n]}`, d: squares.join("") });
+      return shape("path", { class: `lv-person ${look}`, d: squares.join("") });
     }));
-    const names = better < 0 ? ["the first is ahead", "neither", "the second is ahead"] : ["the better one is ahead", "neither", "the worse one is ahead"];
-    key.replaceChildren(...order.map((side, n) => element("span", {}, element("i", { class: looks[n] }), `${names[n]}: ${wholeNumber(count[/** @type {keyof Others} */ (side)])}`)));
+    key.replaceChildren(...groups.map(({ many, look, name }) => element("span", {}, element("i", { class: look }), `${name}: ${wholeNumber(many)}`)));
   }
 
   return {
@@ -186,7 +191,7 @@ function described(state, data) {
   const pulls = state.pulls[state.level].map((/** @type {number[]} */ drawn) => drawn.length);
   const stop = pulls[0] === pulls[1] ? `after ${plural(pulls[0], "pull")} of each` : `after ${pulls[0]} and ${plural(pulls[1], "pull")}`;
   const they = `Of a thousand others who stop ${stop}`;
-  if (level.better < 0) return `${they}, ${count.first} have the first ahead, ${count.second} the second, and ${count.neither} neither.`;
+  if (level.better < 0) return `${they}, ${count.first + count.second} have one of the two ahead, and ${count.neither} neither.`;
   const ahead = SIDES[level.better];
   const yours = dared === level.better ? "You chose the better kind." : "You chose the worse kind.";
   return `${yours} ${they}, ${count[/** @type {keyof Others} */ (ahead)]} have the better one ahead, ${count[/** @type {keyof Others} */ (SIDES[1 - level.better])]} the worse one, and ${count.neither} neither.`;

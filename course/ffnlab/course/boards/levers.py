@@ -52,8 +52,8 @@ def kinds(name: str = "levers") -> Board:
             "Each kind is better in some scenes, so it depends on what one asks.",
         ),
         right=1,
-        why="Both draw from the same twenty runs, those of the block with an FFN. Still one of them is ahead most of the time, and most people find a better "
-        "kind where there is none.",
+        why="Both draw from the same twenty runs, those of the block with an FFN. Still one of them is ahead most of the time. "
+        "For some people it is A, for others B, and all of them find a better kind where there is none.",
         nudge="Do not only count. Look at where the dots of A and those of B fall, when each has been pulled thirty times.",
     )
     goals = (

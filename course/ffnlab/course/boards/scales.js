@@ -10,7 +10,9 @@ import { element, number, plural, wholeNumber } from "./runtime.js";
 const RATIOS = [1, 2, 3, 4, 6, 8, 16, 32, 64];
 const POWERS = [1, 2, 4, 8, 16, 32, 64, 128];
 const WIDTHS = [0, 32, 64, 128, 256];
-const [TOP, FLOOR, LOAD, TILT] = [26, 232, 150, 24]; // of the picture, in pixels: beam, pans at rest, what a pan can hold, how far it swings
+const [TOP, FLOOR, LOAD] = [44, 258, 150]; // of the picture, in pixels: beam, pans at rest, what a pan can hold
+const TILT = 36; // of a pan that weighs infinitely more than the other
+const SLOW = 4; // doublings after which the beam has gone half of its way
 const MOST = 44; // the largest side of a square [d_model, d_model]
 
 /** @param {any} state @param {any} data @returns {Level} */
@@ -35,6 +37,9 @@ export const board = {
   tries: (name, state, before, data) => levelOf(state, data).name === name && state.blocks !== before.blocks,
   stage,
 };
+
+/** By how many pixels the FFN's pan hangs below its rest: every change of the ratio moves it, however far it hangs. @param {{attention: number, ffn: number}} on */
+export const swingOf = ({ attention, ffn }) => (TILT * Math.atan(Math.log2(ffn / attention) / SLOW)) / (Math.PI / 2);
 
 /** A slider over a few values, with its name. @param {string} name @param {(index: number) => void} move */
 function stops(name, move) {
@@ -115,7 +120,8 @@ function balance(picture, width, drag, ratios) {
   const ends = { attention: middle / 2, ffn: middle * 1.5 };
   const post = shape("path", { class: "sc-post", d: `M${middle} ${TOP}V${tall - 8}M${middle - 26} ${tall - 8}H${middle + 26}` });
   const beam = shape("line", { class: "sc-beam" });
-  svg.append(post, beam, shape("circle", { class: "sc-hub", cx: middle, cy: TOP, r: 5 }));
+  const tells = shape("text", { class: "sc-ratio", x: middle, y: TOP - 16 });
+  svg.append(post, beam, shape("circle", { class: "sc-hub", cx: middle, cy: TOP, r: 5 }), tells);
   const sides = /** @type {const} */ (["attention", "ffn"]).map((name) => {
     const [strings, floor] = [shape("path", { class: "sc-string" }), shape("line", { class: "sc-floor" })];
     const [title, count] = [shape("text", { class: `sc-name sc-${name}` }, name === "ffn" ? "FFN" : "attention"), shape("text", { class: "sc-count" })];
@@ -155,15 +161,16 @@ function balance(picture, width, drag, ratios) {
     const on = weights(block);
     const sizes = sides.map(({ name }) => all.filter((matrix) => matrix.pan === name).map(({ rows, columns }) => ({ wide: columns / D_MODEL, high: rows / D_MODEL })));
     const side = sideOf(sizes, pan, LOAD, MOST);
-    const swing = clamp(12 * Math.log2(on.ffn / on.attention), -TILT, TILT);
-    set(beam, { x1: ends.attention, y1: TOP - swing / 2, x2: ends.ffn, y2: TOP + swing / 2 });
+    const swing = swingOf(on);
+    set(beam, { x1: ends.attention, y1: TOP - swing, x2: ends.ffn, y2: TOP + swing });
+    tells.textContent = ratioOf(block);
     const names = new Set(all.map(({ name }) => name));
     for (const [name, { whole }] of shown) if (!names.has(name)) whole.remove(), shown.delete(name);
     sides.forEach(({ name, strings, floor, title, count }, n) => {
       const down = name === "ffn" ? swing : -swing;
       const [x, y] = [ends[name], FLOOR + down];
       const left = x - pan / 2;
-      set(strings, { d: `M${left} ${y}L${x} ${TOP + down / 2}L${left + pan} ${y}` });
+      set(strings, { d: `M${left} ${y}L${x} ${TOP + down}L${left + pan} ${y}` });
       set(floor, { x1: left, x2: left + pan, y1: y + 2, y2: y + 2 });
       set(title, { x, y: y + 20 });
       set(count, { x, y: y + 38 });

@@ -5,6 +5,7 @@ Sizes differ pairwise, so that a transposed matrix or a wrong axis can't pass by
 
 from __future__ import annotations
 
+import graphlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 
 from ffnlab.observation.exercise import (
+    MEASURED,
     Draw,
     Exercise,
     NotAsAsked,
@@ -157,7 +159,7 @@ quiz_hull = quiz(
 quiz_linear = quiz(
     "quiz_linear",
     where="the section “Linear in what?”.",
-    understood="With A held fixed, only products with constant matrices are left, so the whole head is linear in X.",
+    understood="With A held fixed, each word adds its own part to the output, times its weight. So the whole head is linear in X.",
 )
 
 # The little world of four words. Into is right where exactly one of two things holds: there is water, it is cold.
@@ -188,54 +190,111 @@ def _way(total: float) -> str:
 
 CLEAR = 0.05  # how far from 0 the mix of a drawn head is in every sentence
 ENOUGH = 3  # questions
-MAX_QUESTIONS = 20
-Head = dict[str, torch.Tensor]  # scores [4] and values [4], in the order of WORDS; an empty one is the stubborn box
-WRONG_ABOUT_TWO, WRONG_ABOUT_THREE, STUBBORN = "a head wrong about two", "a head wrong about three", "a stubborn box"
+MAX_QUESTIONS = 40
+MORE_WEATHERS, MORE_PLACES = ("frosty", "cold", "mild", "warm"), ("lawn", "pond", "field", "creek", "marsh")
+# A head and the rule that it claims to follow: weathers, places, into [weathers, places], which is True where into is right, and votes, one for each
+# weather and place. A stubborn box has no votes.
+Box = dict[str, Any]
+STUBBORN, MORE_WORDS, STUBBORN_WITH_MORE = "a stubborn box", "a head with more words", "a stubborn box with more words"
 
 
-def _wrong_about(head: Head) -> set[Sentence]:
-    return {sentence for sentence in SENTENCES if _way(_mix(**head, sentence=sentence)) != _right_way(sentence)}
-
-
-def _draw_head_of(rng: Draw, is_wanted: Callable[[set[Sentence]], bool]) -> Head:
-    """Scores and values of a head that is wrong about the wanted sentences; its mix is never near 0."""
+def _votes_of_a_head(rng: Draw, weathers: int, places: int) -> torch.Tensor:
+    """e^score · value of each word; no two of them cancel."""
     while True:
-        head = {"scores": rng.normal(4, scale=1.5), "values": rng.normal(4)}
-        mixes = [_mix(**head, sentence=sentence) for sentence in SENTENCES]
-        if min(map(abs, mixes)) > CLEAR and is_wanted(_wrong_about(head)):
-            return head
+        votes = torch.exp(rng.normal(weathers + places, scale=0.5)) * rng.normal(weathers + places)
+        if float(_sums(votes, weathers).abs().min()) > CLEAR:
+            return votes
+
+
+def _sums(votes: torch.Tensor, weathers: int) -> torch.Tensor:
+    """Of each sentence the sum of its two votes, [weathers, places]. The mix has its sign."""
+    return votes[:weathers, None] + votes[None, weathers:]
+
+
+def _rectangles(into: torch.Tensor) -> list[tuple[int, int, int, int]]:
+    """Two weathers and two places with which no head can be right four times: into is right in two opposite corners alone."""
+    pairs = itertools.product(*(itertools.combinations(range(size), 2) for size in into.shape))
+    return [
+        (w, v, p, q)
+        for (w, v), (p, q) in pairs
+        if into[w, p] == into[v, q] and into[w, q] == into[v, p] and into[w, p] != into[w, q]
+    ]
+
+
+def _draw_wrong_about(rng: Draw, sentence: Sentence) -> Box:
+    """A head for the four words that is wrong about this sentence alone."""
+    into = torch.tensor([[_right_way((weather, place)) == "into" for place in PLACES] for weather in WEATHERS])
+    wrong = torch.zeros_like(into)
+    wrong[WEATHERS.index(sentence[0]), PLACES.index(sentence[1])] = True
+    while True:
+        votes = _votes_of_a_head(rng, 2, 2)
+        if torch.equal((_sums(votes, 2) > 0) != into, wrong):
+            return {"weathers": WEATHERS, "places": PLACES, "into": into, "votes": votes}
+
+
+def _draw_with_more_words(rng: Draw) -> Box:
+    """A head, and a rule that it follows but for one sentence. All sentences of the first two weathers and places have one answer."""
+    while True:
+        votes = _votes_of_a_head(rng, len(MORE_WEATHERS), len(MORE_PLACES))
+        into = _sums(votes, len(MORE_WEATHERS)) > 0
+        w, p = rng.integer(0, len(MORE_WEATHERS) - 1), rng.integer(0, len(MORE_PLACES) - 1)
+        into[w, p] = ~into[w, p]
+        first = into[:2, :2]
+        if (w > 1 or p > 1) and bool((first == first[0, 0]).all()) and 2 <= len(_rectangles(into)) <= 6:
+            return {"weathers": MORE_WEATHERS, "places": MORE_PLACES, "into": into, "votes": votes}
 
 
 def _draw_boxes(rng: Draw, case: int) -> dict[str, Any]:
-    """Closed boxes, by a label: heads that are wrong about one, two or three sentences, and a box that plays against the reader."""
-    boxes = {
-        f"a head wrong about {' '.join(sentence)} alone": _draw_head_of(rng, lambda wrong, s=sentence: wrong == {s})  # type: ignore[misc]
-        for sentence in SENTENCES
+    """Closed boxes, by a label: heads for the four words, each wrong about another sentence, heads with more words, and boxes that play against the reader."""
+    boxes = {f"a head wrong about {' '.join(sentence)}": _draw_wrong_about(rng, sentence) for sentence in SENTENCES}
+    more = _draw_with_more_words(rng)
+    stubborn = {
+        label: {key: value for key, value in box.items() if key != "votes"}
+        for label, box in ((STUBBORN, next(iter(boxes.values()))), (STUBBORN_WITH_MORE, more))
     }
-    boxes[WRONG_ABOUT_TWO] = _draw_head_of(rng, lambda wrong: len(wrong) == 2)
-    boxes[WRONG_ABOUT_THREE] = _draw_head_of(rng, lambda wrong: len(wrong) == 3)
-    boxes[STUBBORN] = {}
-    return {"boxes": boxes}
+    return {"boxes": boxes | {MORE_WORDS: more} | stubborn}
 
 
-def _sentence_of(words: Any) -> Sentence | None:
-    """The sentence that a weather and a place make, in either order, or a text with both; None for anything else."""
-    words = words.split() if isinstance(words, str) else words
-    if not isinstance(words, (tuple, list)) or not all(isinstance(word, str) for word in words):
-        return None
-    return next((sentence for sentence in SENTENCES if sorted(sentence) == sorted(words)), None)
+Cell = tuple[int, int]  # the numbers of a sentence's weather and place
 
 
-def _answers(head: Head, asked: Sequence[Sentence]) -> list[str]:
-    """What a box says to these questions, one after the other.
+def _can_be_said(ways: dict[Cell, bool]) -> bool:
+    """Whether some head says into in exactly these sentences: whether a number for each word can be above, or below, another one for each that is asked."""
+    smaller: dict[tuple[str, int], set[tuple[str, int]]] = {}  # than the number in front
+    for (w, p), is_into in ways.items():
+        weather, place = ("weather", w), ("place", p)
+        smaller.setdefault(weather if is_into else place, set()).add(place if is_into else weather)
+    try:
+        graphlib.TopologicalSorter(smaller).prepare()
+    except graphlib.CycleError:
+        return False
+    return True
 
-    The stubborn box has not settled which head it is. It is right about three sentences, whichever are asked first, and wrong about the fourth, since
-    no head is right about all four: each such set of answers is that of some head.
+
+def _answers(box: Box, asked: Sequence[Cell]) -> dict[Cell, bool]:
+    """Whether a box says into, for each sentence that it is asked about, one after the other.
+
+    The stubborn box has not settled which head it is. It is right for as long as some head could give all of its answers.
     """
-    if head:
-        return [_way(_mix(**head, sentence=sentence)) for sentence in asked]
-    last = list(dict.fromkeys(asked))[ENOUGH:]
-    return [_way(1.0 if (_right_way(sentence) == "into") != (sentence in last) else -1.0) for sentence in asked]
+    if "votes" in box:
+        says_into = _sums(box["votes"], len(box["weathers"])) > 0
+        return {cell: bool(says_into[cell]) for cell in asked}
+    said: dict[Cell, bool] = {}
+    for cell in asked:
+        if cell not in said:
+            right = bool(box["into"][cell])
+            said[cell] = right if _can_be_said(said | {cell: right}) else not right
+    return said
+
+
+def _cell_of(box: Box, words: Any) -> Cell | None:
+    """The numbers of a weather and a place, in this order; None for anything else."""
+    if not isinstance(words, (tuple, list)) or len(words) != 2 or not all(isinstance(word, str) for word in words):
+        return None
+    weather, place = words
+    if weather not in box["weathers"] or place not in box["places"]:
+        return None
+    return box["weathers"].index(weather), box["places"].index(place)
 
 
 class ClosedHead:
@@ -244,103 +303,125 @@ class ClosedHead:
     Raises NotAsAsked for what is no sentence, and for more questions than `most`.
     """
 
-    def __init__(self, head: Head, most: int) -> None:
-        self.head, self.most = head, most
+    def __init__(self, box: Box, most: int) -> None:
+        self.box, self.most = box, most
         # What was asked, as numbers, so that no answer lies in reach of the code that is asked for one.
-        self._numbers: list[int] = []
+        self._asked: list[Cell] = []
 
     def __call__(self, *words: Any) -> str:
-        sentence = _sentence_of(words[0] if len(words) == 1 else words)
-        if sentence is None:
+        cell = _cell_of(self.box, words)
+        if cell is None:
             raise NotAsAsked('`says` takes a weather and a place, such as `says("cold", "creek")`')
-        if len(self._numbers) == self.most:
+        if len(self._asked) == self.most:
             raise NotAsAsked(f"more than {self.most} questions were asked")
-        self._numbers.append(SENTENCES.index(sentence))
-        return _answers(self.head, [SENTENCES[number] for number in self._numbers])[-1]
+        self._asked.append(cell)
+        return "into" if _answers(self.box, self._asked)[cell] else "over"
 
-    def numbers_asked(self) -> list[int]:
-        """The questions so far, as numbers of SENTENCES."""
-        return list(self._numbers)
+    def numbers_asked(self) -> list[Cell]:
+        """The questions so far, each as the numbers of its words."""
+        return list(self._asked)
+
+
+def _rule_of(box: Box) -> Callable[..., str]:
+    """`rule(weather, place)`, what is right in a sentence."""
+
+    def rule(*words: Any) -> str:
+        cell = _cell_of(box, words)
+        if cell is None:
+            raise NotAsAsked('`rule` takes a weather and a place, such as `rule("cold", "creek")`')
+        return "into" if box["into"][cell] else "over"
+
+    return rule
 
 
 break_head = Exercise(
     "break_head",
     draw=_draw_boxes,
     where="the section “One head, two heads”.",
-    understood="Softmax divides by a positive number, which changes no sign. So a single head at jump adds up votes, and it is wrong about at "
-    "least one of the four sentences.",
+    understood="Softmax divides by a positive number, which changes no sign. So a single head at jump adds up votes. Two pairs of sentences with the "
+    "same four votes can't have different answers, and it is wrong about one of the four.",
     hints=(
-        "Could a single head be right about all four sentences? Multiply its mix by what softmax divides by, and look at what is left.",
-        "e^score · value is a number for each word: its vote. What do you know of the votes of a cold creek and a warm lawn together, and of the other two?",
-        "Suppose that three answers are right. What do you then know about the fourth, without asking?",
+        "Multiply the head's mix by what softmax divides by, and look at what is left. Whether it is above 0 does not change.",
+        "e^score · value is a number for each word: its vote. What do you know of the votes of a cold creek and a warm lawn together, and of a warm creek "
+        "and a cold lawn together?",
+        "For which rules can no head be right about two weathers with two places? Find such words with `rule`, before you ask the head anything.",
+        "Ask the head about three of the four sentences. Suppose that it is right each time. What do you then know about the fourth, without asking?",
     ),
 )
 
 
-def _ask(answer: Any, boxes: dict[str, Head], most: int) -> dict[str, Any]:
-    """For each box what was asked, as numbers of SENTENCES, and what came back."""
+def _ask(answer: Any, boxes: dict[str, Box], most: int) -> dict[str, Any]:
+    """For each box what was asked, as the numbers of words, and what came back."""
     observed = {}
-    for label, head in boxes.items():
-        says = ClosedHead(head, most)
-        result = observe_call(lambda: answer(says))  # noqa: B023
+    for label, box in boxes.items():
+        says = ClosedHead(box, most)
+        given = (says, _rule_of(box), list(box["weathers"]), list(box["places"]))
+        result = observe_call(lambda: answer(*given))  # noqa: B023
         observed[label] = (says.numbers_asked(), result)
     return observed
 
 
-def _outcome(head: Head, asked: Sequence[Sentence], result: Any) -> str | Failure:
+def _outcome(box: Box, asked: Sequence[Cell], result: Any) -> str | Failure:
     """What is wrong with the sentence that came back for a box; empty if the box is wrong about it. What was asked settles the stubborn box."""
     if isinstance(result, Failure):
         return result
-    sentence = _sentence_of(result)
-    if sentence is None:
-        return f"{_describe_no_sentence(result)}; a weather and a place were expected"
-    if head:
-        is_broken = sentence in _wrong_about(head)
-    else:
-        first = list(dict.fromkeys(asked))
-        # With three answers the fourth is settled, asked or not. With fewer, any sentence that was not asked about may still be right.
-        is_broken = len(first) >= ENOUGH and sentence not in first[:ENOUGH]
-    if is_broken:
-        return ""
-    known = "it had told you its answer" if sentence in asked else "you had not asked about it"
-    return f"you returned a sentence that the head gets right, and {known}"
+    cell = _cell_of(box, result)
+    if cell is None:
+        return f"{_describe_no_sentence(box, result)}; a weather and a place were expected"
+    said, right = _answers(box, asked), bool(box["into"][cell])
+    if cell in said:
+        return (
+            ""
+            if said[cell] != right
+            else "you returned a sentence that the head gets right, and it had told you its answer"
+        )
+    if "votes" in box:
+        is_broken = _answers(box, [cell])[cell] != right
+        return "" if is_broken else "you returned a sentence that the head gets right, and you had not asked about it"
+    is_settled = not _can_be_said(said | {cell: right})
+    return "" if is_settled else "a head could give all these answers and be right about the sentence that you returned"
 
 
-def _describe_no_sentence(result: Any) -> str:
+def _describe_no_sentence(box: Box, result: Any) -> str:
     if isinstance(result, (tuple, list)):
-        return f"{plural(len(result), 'thing')} came back"
+        is_reversed = _cell_of(box, tuple(result)[::-1]) is not None
+        return "the place came first" if is_reversed else f"{plural(len(result), 'thing')} came back"
     if isinstance(result, str):
-        return "what a head says came back" if result in ("over", "into") else "one word came back"
+        if result in ("over", "into"):
+            return "what a head says came back"
+        return "one text came back" if " " in result else "one word came back"
     return describe_result(result)
 
 
 def _outcomes(observation: Any, inputs: dict[str, Any]) -> dict[str, str | Failure]:
     """For each box what is wrong. What a box answered is not taken on trust: a submission may have made it up."""
     outcomes: dict[str, str | Failure] = {}
-    for label, head in inputs["boxes"].items():
-        numbers, result = observation[label]
-        outcomes[label] = _outcome(head, [SENTENCES[number] for number in numbers], result)
+    for label, box in inputs["boxes"].items():
+        asked, result = observation[label]
+        outcomes[label] = _outcome(box, [(int(w), int(p)) for w, p in asked], result)
     return outcomes
 
 
 WRONG_ABOUT_ONE = ("a head wrong about one sentence", *(f"a {nth} such head" for nth in ("second", "third", "fourth")))
-OTHER_HEADS = "a head wrong about two or three"
 
 
 def _box_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, str | Failure]:
     """What is wrong for each kind of box, in the same words in whatever order one asks: else a mistake would have a form for every order.
 
-    So of the four heads that are wrong about one sentence those that were not caught come first, and the two others count once all four are caught.
+    So of the four heads for the four words those that were not caught come first, and boxes with more words count once all four are caught.
     """
     outcomes = _outcomes(observation, inputs)
-    stubborn, two, three = (outcomes.pop(label) for label in (STUBBORN, WRONG_ABOUT_TWO, WRONG_ABOUT_THREE))
+    stubborn, more, stubborn_with_more = (outcomes.pop(label) for label in (STUBBORN, MORE_WORDS, STUBBORN_WITH_MORE))
     not_caught_first = sorted(outcomes.values(), key=lambda outcome: (outcome == "", str(outcome)))
-    others = two or three
-    is_told = isinstance(others, Failure) or not any(not_caught_first)
+
+    def once(is_caught: bool, outcome: str | Failure) -> str | Failure:
+        return outcome if is_caught or isinstance(outcome, Failure) else ""
+
     return {
         **dict(zip(WRONG_ABOUT_ONE, not_caught_first, strict=True)),
-        OTHER_HEADS: others if is_told else "",
+        MORE_WORDS: once(not any(not_caught_first), more),
         STUBBORN: stubborn,
+        STUBBORN_WITH_MORE: once(not stubborn, stubborn_with_more),
     }
 
 
@@ -352,14 +433,14 @@ def break_head_sentence(answer: Any, boxes: Any) -> Any:
 def _few_question_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """The same in short, and whether a box was asked too often, which counts once the heads are caught."""
     outcomes = _outcomes(observation, inputs)
-    stubborn = outcomes.pop(STUBBORN)
+    stubborn = [outcomes.pop(label) for label in (STUBBORN, STUBBORN_WITH_MORE)]
     heads = next((outcome for outcome in outcomes.values() if outcome and not _is_refused(outcome)), "")
-    is_asked_too_often = any(len(numbers) > ENOUGH or _is_refused(result) for numbers, result in observation.values())
+    is_asked_too_often = any(len(asked) > ENOUGH or _is_refused(result) for asked, result in observation.values())
     counts = is_asked_too_often and not heads
     return {
         "questions": f"more than {ENOUGH} were asked about a box" if counts else "",
         "heads": heads,
-        STUBBORN: "" if counts or _is_refused(stubborn) else stubborn,
+        STUBBORN: "" if counts else next((outcome for outcome in stubborn if outcome and not _is_refused(outcome)), ""),
     }
 
 
@@ -416,32 +497,62 @@ def _parse_heads(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return parts[0], parts[1]
 
 
-def _brings_nothing(scores: torch.Tensor, values: torch.Tensor) -> bool:
-    return all(abs(_mix(scores, values, sentence)) < 1e-9 for sentence in SENTENCES)
+def _weights_of(scores: torch.Tensor) -> torch.Tensor:
+    """The weight of the place in each of the four sentences, by the scores [4] of one head."""
+    return torch.stack([torch.softmax(scores[[WORDS.index(word) for word in s]], dim=0)[1] for s in SENTENCES])
 
 
-def _describe_heads(observation: Any, largest: float) -> dict[str, str | Failure]:
-    """What is wrong with the two heads in each sentence, and with their scores; empty where nothing is."""
+def _same(numbers: torch.Tensor, others: torch.Tensor) -> bool:
+    return bool((numbers - others).abs().max() < 1e-6)
+
+
+def _why_wrong(scores: torch.Tensor, values: torch.Tensor, sums: Sequence[float]) -> str:
+    """What is the matter with two heads, in words that fit every such pair of them; empty where the sums are right.
+
+    First what the heads are, whatever they say: two that are no more than one head can't be right. Then what they say.
+    """
+    into = [_right_way(sentence) == "into" for sentence in SENTENCES]
+    right = [total * (1 if is_into else -1) > SURE - 1e-6 for total, is_into in zip(sums, into, strict=True)]
+    if all(right):
+        return ""
+    mixes = [[_mix(*head, sentence=sentence) for sentence in SENTENCES] for head in zip(scores, values, strict=True)]
+    first, second = map(_weights_of, scores)
+    if any(max(map(abs, mix)) < 1e-9 for mix in mixes):
+        return "one of the two brings 0 in every sentence, so this is a single head"
+    if _same(first, first[:1]) and _same(second, second[:1]):
+        return "each head has the same weights in all sentences"
+    if _same(first, second):
+        return "both heads have the same weights"
+    wrong = [n for n, is_right in enumerate(right) if not is_right]
+    if len(wrong) == 2 and into[wrong[0]] == into[wrong[1]] and max(abs(sums[n]) for n in wrong) < SURE - 1e-6:
+        return f"the sums are nearer to 0 than 1/100 where {'into' if into[wrong[0]] else 'over'} is right"
+    if min(sums) > -SURE:
+        return "the heads never say over"
+    if max(sums) < SURE:
+        return "the heads never say into"
+    if len(wrong) == 1:
+        return "three sentences are right"
+    if len(wrong) == 4:
+        return "no sentence is right"
+    return "two sentences are right"
+
+
+def _describe_heads(observation: Any, largest: float) -> dict[str, str] | Failure:
+    """What is wrong with the scores of two heads, and with what they say; empty where nothing is."""
     if isinstance(observation, Failure):
-        return {"what comes back": observation}
+        return observation
     scores, values = observation
-    facts: dict[str, str | Failure] = {"what comes back": "", "scores": "", "how many heads": ""}
+    facts = {"scores": "", MEASURED: "", "why": ""}
     if not bool(scores.isfinite().all()) or not bool(values.isfinite().all()):
-        facts["scores"] = "a number is not finite"
-    elif float(scores.min()) < -1e-6:
+        return facts | {"scores": "a number is not finite"}
+    if float(scores.min()) < -1e-6:
         facts["scores"] = "a score is below 0"
     elif float(scores.max()) > largest * (1 + 1e-6):
         facts["scores"] = "a score is above `largest`"
-    if _brings_nothing(scores[0], values[0]) or _brings_nothing(scores[1], values[1]):
-        facts["how many heads"] = "one of the two brings 0 in every sentence, so this is a single head"
-    for sentence in SENTENCES:
-        total = sum(_mix(*head, sentence=sentence) for head in zip(scores, values, strict=True))
-        if abs(total) < SURE - 1e-6:
-            said = "the sum is nearer to 0 than 1/100"
-        else:
-            said = "" if _way(total) == _right_way(sentence) else f"the heads say {_way(total)}"
-        facts[" ".join(sentence)] = said
-    return facts
+    sums = [sum(_mix(*head, sentence=s) for head in zip(scores, values, strict=True)) for s in SENTENCES]
+    why = _why_wrong(scores, values, sums)
+    measured = ", ".join(f"{' '.join(s)} {total:.3g}" for s, total in zip(SENTENCES, sums, strict=True))
+    return facts | {MEASURED: measured if why else "", "why": why}
 
 
 def _two_heads_facts(key: str) -> Callable[[Any, dict[str, Any]], dict[str, Any]]:

@@ -880,6 +880,127 @@ def block_wrong_arguments(answer: Any, x: Any, n_heads: int, d_ff: int, made: li
     return [make(*arguments) for arguments in made]
 
 
+# generate
+
+
+class _Scores:
+    """A causal model of nothing: the scores for what comes after a token depend on it, on those before it, and on where it is in the window."""
+
+    def __init__(self, token_scores: torch.Tensor, places: torch.Tensor) -> None:
+        self.token_scores, self.places = token_scores, places  # [V, V], [window, V]
+
+    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
+        if ids.ndim != 2 or len(ids) != 1:
+            raise ValueError(f"the model takes ids of shape [1, t], not {list(ids.shape)}")
+        if ids.shape[1] > len(self.places):
+            raise ValueError(f"{ids.shape[1]} tokens are more than the window of {len(self.places)}")
+        rows, state = [], torch.zeros_like(self.token_scores[0])
+        for place, token in enumerate(ids[0].tolist()):
+            state = 0.6 * state + self.token_scores[token]
+            rows.append(state + self.places[place])
+        return torch.stack(rows)[None]
+
+
+def _draw_generate(rng: Draw, case: int) -> dict[str, Any]:
+    """Scores for a small vocabulary, prompts of several lengths, temperatures on both sides of 1, and numbers to choose by."""
+    V, window = rng.integer(11, 13), rng.integer(4, 6)
+    return {
+        "told": rng.normal(V, V, scale=1.6),
+        "places": rng.normal(window, V),
+        "prompt": [rng.integer(0, V - 1) for _ in range(2)],
+        "long": [rng.integer(0, V - 1) for _ in range(window + rng.integer(3, 6))],
+        "numbers": [rng.uniform(0.02, 0.98) for _ in range(24)],
+        "warm": rng.uniform(1.6, 2.2),
+        "cool": rng.uniform(0.5, 0.7),
+    }
+
+
+generate = Exercise(
+    "generate",
+    draw=_draw_generate,
+    where="the section “Let it write”.",
+    understood="A model gives scores; a loop, a window and a temperature make a writer of it.",
+    hints=(
+        "A loop over `numbers`: cut the last `window` ids, ask the model, look at the last row of its scores, choose, append.",
+        "At temperature 0 there is nothing to divide by: take the `argmax`, before any softmax.",
+        "`torch.softmax(scores / temperature, dim=-1).cumsum(-1)` is how much probability lies at each id or before. How many of these are not larger than u?",
+    ),
+)
+
+
+def _new_ids(answer: Any, token_scores: Any, places: Any, prompt: Any, numbers: Any, temperature: float) -> Any:
+    """The ids that a student's function writes, as a list of ints; a tensor of ids will do."""
+    ids = answer(_Scores(token_scores, places), list(prompt), list(numbers), len(places), temperature)
+    if not isinstance(ids, (list, tuple, torch.Tensor)):
+        raise NotAsAsked(f"{describe_result(ids)}; a list of ids was expected")
+    if any(isinstance(each, (list, tuple)) or (torch.is_tensor(each) and each.numel() != 1) for each in ids):
+        raise NotAsAsked("a flat list of ids was expected, one number each")
+    return [int(each) for each in ids]
+
+
+@generate.aspect("greedy", points=1)
+def generate_greedy(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
+    few = numbers[: len(places) - len(prompt)]  # all of it fits into the window
+    return {
+        "two tokens in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt, few, 0)),
+        "one token in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt[:1], few, 0)),
+    }
+
+
+@generate.aspect("sampling", points=1.5)
+def generate_sampling(
+    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, warm: float, cool: float, **_: Any
+) -> Any:
+    step = len(places) - len(prompt)
+    return {
+        f"temperature {words}, {part}": observe_call(
+            partial(_new_ids, answer, told, places, prompt, numbers[step * part : step * (part + 1)], heat)
+        )
+        for words, heat in {"1": 1.0, "below 1": cool, "above 1": warm}.items()
+        for part in range(4)
+    }
+
+
+@generate.aspect("beyond the window", points=1)
+def generate_beyond_the_window(
+    answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any
+) -> Any:
+    return {
+        words: observe_call(partial(_new_ids, answer, told, places, ids, numbers, heat))
+        for words, ids, heat in (
+            ("a short prompt, greedy", prompt, 0),
+            ("a short prompt", prompt, warm),
+            ("a long prompt", long, warm),
+        )
+    }
+
+
+@generate.aspect("small temperatures, u = 0, nothing changed", points=0.5)
+def generate_small_temperatures_u_0_nothing_changed(
+    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any
+) -> Any:
+    prompt_copy = list(prompt)
+    chance = numbers[: len(places) - len(prompt)]
+    numbers_copy = list(chance)
+    # So far apart that all but one probability are exactly 0, whatever is done with a temperature of 0.01.
+    apart = 1e10 * told
+    cold = {
+        f"temperature 0.01, after token {token}": observe_call(
+            partial(_new_ids, answer, apart, places, [token], numbers[:3], 0.01)
+        )
+        for token in range(len(told))
+    }
+    zero = observe_call(partial(_new_ids, answer, apart, places, prompt, [0.0], 0.01))
+    none = observe_call(partial(_new_ids, answer, told, places, prompt, [], 1.0))
+    answer(_Scores(told, places), prompt_copy, numbers_copy, len(places), 1.0)
+    return cold | {
+        "u = 0": zero,
+        "no numbers": none,
+        "prompt is left as it was": prompt_copy == prompt,
+        "numbers are left as they were": numbers_copy == chance,
+    }
+
+
 # wire_by_hand
 
 N_TRAINING_SENTENCES = 384  # sentences of training that the answer sees; it is judged on all that are held out
@@ -1007,124 +1128,3 @@ def wire_by_hand_the_word_that_matters(answer: Any, **inputs: Any) -> Any:
 @wire_by_hand.aspect("the other words", points=2, facts=_other_words, needs="the word that matters")
 def wire_by_hand_the_other_words(answer: Any, **inputs: Any) -> Any:
     return _wires(answer, **inputs)
-
-
-# generate
-
-
-class _Scores:
-    """A causal model of nothing: the scores for what comes after a token depend on it, on those before it, and on where it is in the window."""
-
-    def __init__(self, token_scores: torch.Tensor, places: torch.Tensor) -> None:
-        self.token_scores, self.places = token_scores, places  # [V, V], [window, V]
-
-    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
-        if ids.ndim != 2 or len(ids) != 1:
-            raise ValueError(f"the model takes ids of shape [1, t], not {list(ids.shape)}")
-        if ids.shape[1] > len(self.places):
-            raise ValueError(f"{ids.shape[1]} tokens are more than the window of {len(self.places)}")
-        rows, state = [], torch.zeros_like(self.token_scores[0])
-        for place, token in enumerate(ids[0].tolist()):
-            state = 0.6 * state + self.token_scores[token]
-            rows.append(state + self.places[place])
-        return torch.stack(rows)[None]
-
-
-def _draw_generate(rng: Draw, case: int) -> dict[str, Any]:
-    """Scores for a small vocabulary, prompts of several lengths, temperatures on both sides of 1, and numbers to choose by."""
-    V, window = rng.integer(11, 13), rng.integer(4, 6)
-    return {
-        "told": rng.normal(V, V, scale=1.6),
-        "places": rng.normal(window, V),
-        "prompt": [rng.integer(0, V - 1) for _ in range(2)],
-        "long": [rng.integer(0, V - 1) for _ in range(window + rng.integer(3, 6))],
-        "numbers": [rng.uniform(0.02, 0.98) for _ in range(24)],
-        "warm": rng.uniform(1.6, 2.2),
-        "cool": rng.uniform(0.5, 0.7),
-    }
-
-
-generate = Exercise(
-    "generate",
-    draw=_draw_generate,
-    where="the section “Let it write”.",
-    understood="A model gives scores; a loop, a window and a temperature make a writer of it.",
-    hints=(
-        "A loop over `numbers`: cut the last `window` ids, ask the model, look at the last row of its scores, choose, append.",
-        "At temperature 0 there is nothing to divide by: take the `argmax`, before any softmax.",
-        "`torch.softmax(scores / temperature, dim=-1).cumsum(-1)` is how much probability lies at each id or before. How many of these are not larger than u?",
-    ),
-)
-
-
-def _new_ids(answer: Any, token_scores: Any, places: Any, prompt: Any, numbers: Any, temperature: float) -> Any:
-    """The ids that a student's function writes, as a list of ints; a tensor of ids will do."""
-    ids = answer(_Scores(token_scores, places), list(prompt), list(numbers), len(places), temperature)
-    if not isinstance(ids, (list, tuple, torch.Tensor)):
-        raise NotAsAsked(f"{describe_result(ids)}; a list of ids was expected")
-    if any(isinstance(each, (list, tuple)) or (torch.is_tensor(each) and each.numel() != 1) for each in ids):
-        raise NotAsAsked("a flat list of ids was expected, one number each")
-    return [int(each) for each in ids]
-
-
-@generate.aspect("greedy", points=1)
-def generate_greedy(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
-    few = numbers[: len(places) - len(prompt)]  # all of it fits into the window
-    return {
-        "two tokens in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt, few, 0)),
-        "one token in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt[:1], few, 0)),
-    }
-
-
-@generate.aspect("sampling", points=1.5)
-def generate_sampling(
-    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, warm: float, cool: float, **_: Any
-) -> Any:
-    step = len(places) - len(prompt)
-    return {
-        f"temperature {words}, {part}": observe_call(
-            partial(_new_ids, answer, told, places, prompt, numbers[step * part : step * (part + 1)], heat)
-        )
-        for words, heat in {"1": 1.0, "below 1": cool, "above 1": warm}.items()
-        for part in range(4)
-    }
-
-
-@generate.aspect("beyond the window", points=1)
-def generate_beyond_the_window(
-    answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any
-) -> Any:
-    return {
-        words: observe_call(partial(_new_ids, answer, told, places, ids, numbers, heat))
-        for words, ids, heat in (
-            ("a short prompt, greedy", prompt, 0),
-            ("a short prompt", prompt, warm),
-            ("a long prompt", long, warm),
-        )
-    }
-
-
-@generate.aspect("small temperatures, u = 0, nothing changed", points=0.5)
-def generate_small_temperatures_u_0_nothing_changed(
-    answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any
-) -> Any:
-    prompt_copy = list(prompt)
-    chance = numbers[: len(places) - len(prompt)]
-    numbers_copy = list(chance)
-    # So far apart that all but one probability are exactly 0, whatever is done with a temperature of 0.01.
-    apart = 1e10 * told
-    cold = {
-        f"temperature 0.01, after token {token}": observe_call(
-            partial(_new_ids, answer, apart, places, [token], numbers[:3], 0.01)
-        )
-        for token in range(len(told))
-    }
-    zero = observe_call(partial(_new_ids, answer, apart, places, prompt, [0.0], 0.01))
-    none = observe_call(partial(_new_ids, answer, told, places, prompt, [], 1.0))
-    answer(_Scores(told, places), prompt_copy, numbers_copy, len(places), 1.0)
-    return cold | {
-        "u = 0": zero,
-        "no numbers": none,
-        "prompt is left as it was": prompt_copy == prompt,
-        "numbers are left as they were": numbers_copy == chance,
-    }

@@ -199,6 +199,8 @@ class Layer:
             output = output + torch.softmax(scores.masked_fill(n["seen"] == 0, -torch.inf), -1) @ (x @ n["v"])
         if has_effect["out"]:
             output = output + n["after"] @ ((x @ n["into"]).abs() @ n["out"])
+        if has_effect["pair"]:  # x_t tells x_s x_t·x_s·(x_t − x_s): nothing if both are equal or one is 0
+            output = output + x * (x * (n["pair"] @ x) - n["pair"] @ x**2)
         grain = n["grain"]  # rounds every position in another way, as a matrix product does on some machines
         scaled_output: torch.Tensor = n["size"] * output * grain * (1 / grain)
         return scaled_output
@@ -258,6 +260,7 @@ LOOKALIKES = {
     "an FFN of the mean of all tokens, for every token": False,
     "an FFN plus a part of the mean of all tokens": False,
     "attention whose outputs are very small": False,
+    "an FFN in which two tokens talk, but tell nothing to an equal one": False,
     "an FFN in which one token lowers an earlier one": False,
     "an FFN in which one token raises a later one": False,
 }
@@ -321,6 +324,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
             "after": rng.normal(T, T),
             "into": rng.normal(d, d),
             "out": torch.zeros(d, d, dtype=torch.float64),
+            "pair": no_leak,
             "bias": torch.zeros(T, d, dtype=torch.float64),
             "size": unit,
             "grain": torch.tensor([[rng.uniform(1, 2)] for _ in range(T)], dtype=torch.float64),
@@ -356,6 +360,9 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
     earlier, later = (rng.one_of([pair for pair in pairs if sign * (pair[0] - pair[1]) > 0]) for sign in (-1, 1))
 
     far = rng.one_of([(to, s) for to in range(1, T - 1) for s in range(1, T - 1) if abs(to - s) > 1 and s != T // 2])
+    pair = no_leak.clone()
+    talker = rng.integer(1, 2)
+    pair[talker, -1 - talker] = pair[-1 - talker, talker] = 1.0
     convolution = torch.eye(T, dtype=torch.float64)
     convolution += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), 1)
     convolution += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), -1)
@@ -398,6 +405,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
             out=3 * up_and_down(torch.ones(d, dtype=torch.float64)),
         ),
         "attention whose outputs are very small": without_ffn(v=v, seen=masks[0], size=1e-6 * unit),
+        "an FFN in which two tokens talk, but tell nothing to an equal one": layer(pair=pair),
         "an FFN in which one token lowers an earlier one": leak(*earlier, only=-1.0),
         "an FFN in which one token raises a later one": leak(*later, only=1.0),
         "an FFN by differences of running sums": layer(running=unit),

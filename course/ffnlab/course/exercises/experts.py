@@ -128,8 +128,7 @@ every_pair = Exercise(
     understood="Four numbers are enough for any number of experts: the polynomial −((t − i)(t − j))² is highest at i and at j, and it has four coefficients "
     "besides its constant.",
     hints=(
-        "Number the experts by t. If expert t's arrow is (t, t², t³, …), then a token's logits are the values of a polynomial at t = 0, 1, 2, …, and the token "
-        "chooses its coefficients.",
+        "With arrows (t, t²) a token's curve has a single top, so its two largest logits are side by side. Let the arrows go on: (t, t², t³, …).",
         "Which polynomial is highest at t = i and at t = j, and lower at all others? Begin with one that is 0 at i and j, and below 0 elsewhere.",
         "(t − i)(t − j) is 0 at i and j, and its square is never below 0. Multiply the square out. The constant adds the same to all logits: leave it out.",
     ),
@@ -166,6 +165,7 @@ class _Pairs:
         logits = tokens @ router  # [n, E]
         top, experts = logits.topk(3, dim=-1)
         is_clear = top[:, 1] - top[:, 2] > AHEAD * logits.abs().amax(-1)
+        self.is_mostly_level = int(is_clear.sum()) * 2 < len(is_clear)
         self.found = {tuple(sorted(row[:2])) for row in experts[is_clear].tolist()}
         self.last = {tuple(sorted(row)) for row in logits.topk(2, dim=-1, largest=False).indices.tolist()}
         self.count = E * (E - 1) // 2
@@ -181,7 +181,8 @@ class _Pairs:
             return f"only neighbours in a row are chosen, with {self.d} numbers a token"
         if len(self.last) == self.count:
             return "each pair has the two smallest logits of some token"
-        return f"{len(self.found)} of {self.count} pairs are chosen"
+        level = ", and most tokens have two second choices that are level" if self.is_mostly_level else ""
+        return f"{len(self.found)} of {self.count} pairs are chosen{level}"
 
     def too_many(self) -> str:
         """How many numbers a token has, where it is more than can be done with."""

@@ -19,6 +19,7 @@ from ffnlab.course import closed_boxes, test_suites
 from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.course.ffn_probes import leading_shapes, require_module
 from ffnlab.observation.exercise import (
+    MEASURED,
     Draw,
     Exercise,
     NotAsAsked,
@@ -32,6 +33,7 @@ from ffnlab.observation.exercise import (
     type_with_article,
     zeros_of_shape,
 )
+from ffnlab.phrases import plural
 
 NOTEBOOK = "02_feed_forward"
 
@@ -115,6 +117,7 @@ def _thin(
 # catch_mistakes
 
 STEPS = (20, 26)  # boxes, for a point each; all of them earn one more
+MOST_NAMED = 12  # closed boxes in a line of the panel
 FEWEST_NUMBERS = 16  # that can catch all: a batch of 2 by 2 that is turned, with two neurons, and one token by itself
 
 catch_mistakes = Exercise(
@@ -138,9 +141,21 @@ def _count_caught(observation: Any) -> tuple[list[test_suites.Test], set[str], i
     return suite, test_suites.caught(suite, boxes), len(boxes.wrong)
 
 
+def _progress(observation: Any) -> str:
+    """How many boxes a suite has caught, and the numbers of those that are closed, which are those of the board."""
+    boxes = closed_boxes.load("ffn_forward")
+    _, names, count = _count_caught(observation)
+    closed = test_suites.still_closed(names, boxes)
+    return f"{len(names)} of {count} are caught" + (f", not {', '.join(closed)}" if len(closed) <= MOST_NAMED else "")
+
+
 def _step(count: int) -> None:
-    def is_reached(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-        return {f"your suite is enough for {count} boxes": len(_count_caught(observation)[1]) >= count}
+    def is_reached(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        is_enough = len(_count_caught(observation)[1]) >= count
+        return {
+            MEASURED: "" if is_enough else _progress(observation),
+            "why": "" if is_enough else f"fewer than {count}",
+        }
 
     @catch_mistakes.aspect(f"{count} boxes", points=1, facts=is_reached)
     def probe(answer: Any) -> Any:
@@ -152,10 +167,10 @@ for _count in STEPS:
 
 
 def _catches_all(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    suite, names, count = _count_caught(observation)
+    suite, names, _ = _count_caught(observation)
     missed = {box.name for box in closed_boxes.load("ffn_forward").wrong} - names
     return {
-        "your suite is enough for all boxes": len(names) == count,
+        MEASURED: _progress(observation) if missed else "",
         "why one slips through": test_suites.why(suite, missed),
     }
 
@@ -165,10 +180,14 @@ def catch_mistakes_all(answer: Any) -> Any:
     return answer
 
 
-def _catches_all_with_few(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-    """Of any suite, also of one that lets boxes through: that one is told that this counts later, not that it is too large."""
-    suite, _, _ = _count_caught(observation)
-    return {"your suite is as small as it can be": test_suites.cost(suite) <= FEWEST_NUMBERS}
+def _catches_all_with_few(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Of a suite of all boxes. One that lets a box through is not told that it is too large: a larger one may catch it."""
+    suite, names, count = _count_caught(observation)
+    is_small = len(names) < count or test_suites.cost(suite) <= FEWEST_NUMBERS
+    return {
+        MEASURED: "" if is_small else plural(test_suites.cost(suite), "number"),
+        "why": "" if is_small else "it could be smaller",
+    }
 
 
 @catch_mistakes.aspect("no fewer numbers", points=1, facts=_catches_all_with_few, needs="all boxes")

@@ -207,7 +207,7 @@ def _what_is_said(name: str) -> Callable[[Any, dict[str, Any]], str]:
             raise NotAsAsked(f'the dict has nothing under "{name}"')
         said = gated_curves.read(observation[name], name)
         if isinstance(said, str):
-            return f"flag {said}"
+            return f"flag {said}: {gated_curves.REASONS[said]}"
         return f"your network: {gated_curves.what_is_wrong(said, name) or 'equal at every x'}"
 
     return fact

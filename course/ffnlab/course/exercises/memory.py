@@ -496,6 +496,7 @@ spare_counterexample = counterexample(
 # write_fact
 
 LEAD = 1.0  # by which the new answer's score must be ahead
+ROOM = 0.05  # how far a lead that was meant to be LEAD may be above it
 LENGTH = 3.0  # the length of every question and of every answer
 MAX_COSINE = 0.8  # the cosine of two answers, at most
 
@@ -519,11 +520,26 @@ def _draw_person(rng: Draw, N: int, d: int, C: int, d_ff: int, n: int) -> dict[s
     return {"E": E, "U": U, "weights": weights, "n": n, "c": int(((E[n] + output) @ U.T).argmin())}
 
 
+def _draw_person_of_two_parts(rng: Draw, *sizes: int) -> dict[str, Any]:
+    """A person for whom both the question and what the FFN writes stand against the new answer: an answer that forgets one of them fails."""
+    while True:
+        person = _draw_person(rng, *sizes)
+        E, U, weights, n, c = (person[name] for name in ("E", "U", "weights", "n", "c"))
+        output = torch.relu(E[n] @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
+        if max(_lead(U @ (U[c] + part), c) for part in (E[n], output)) < LEAD - ROOM:
+            return person
+
+
+def _lead(scores: torch.Tensor, c: int) -> float:
+    """How far answer c is ahead of the best other one."""
+    return float(scores[c] - scores[torch.arange(len(scores)) != c].max())
+
+
 def _draw_people(rng: Draw, case: int) -> dict[str, Any]:
     """A person in the middle; the first and the last one; more answers than d_model, and few."""
     N, d, C, d_ff = rng.integer(17, 20), rng.integer(7, 8), rng.integer(9, 10), rng.integer(11, 14)
     return {
-        "middle": _draw_person(rng, N, d, C, d_ff, rng.integer(3, N - 4)),
+        "middle": _draw_person_of_two_parts(rng, N, d, C, d_ff, rng.integer(3, N - 4)),
         "others": {
             "the first person": _draw_person(rng, N, d, C, d_ff, 0),
             "the last person": _draw_person(rng, N, d, C, d_ff, N - 1),
@@ -560,15 +576,44 @@ def _ask_for_neuron(answer: Any, person: dict[str, Any], dtype: torch.dtype = to
     return {"key": key, "bias": bias, "value": value}
 
 
-def _what_is_told(lead: float, is_old_answer: bool) -> str:
-    """What person n is told instead of the new answer, which is ahead by so much; empty where it is told as asked."""
-    if lead >= LEAD - 1e-6:
+NO_PUSH = "the neuron writes nothing for person n"
+TOO_WEAK = "too weak: the same value, made larger, would let the new answer lead"
+JUST_PAST_THE_OLD = "just enough to pass the old answer, and another one leads"
+WITHOUT_THE_QUESTION = "enough if E[n] were not added to the output, but it is"
+WITHOUT_THE_FFN = "enough if ffn(E[n]) were zero, but it is not"
+ASKEW = "the value points elsewhere: no strength of it lets the new answer lead"
+
+
+def _what_is_wrong_with_the_push(
+    question: torch.Tensor, output: torch.Tensor, push: torch.Tensor, U: torch.Tensor, c: int
+) -> str:
+    """Why the new answer c does not lead by LEAD, in a few words; empty where it does. The push is what the neuron adds to question and output of the FFN."""
+    now = question + output
+    after = U @ (now + push)
+    if _lead(after, c) >= LEAD - 1e-6:
         return ""
-    if lead > 0:
-        return "person n is told the new answer, but it leads by less than 1"
-    return (
-        f"person n is told {'the old answer' if is_old_answer else 'another answer, which your value raises as well'}"
-    )
+    if not bool(push.any()):
+        return NO_PUSH
+    if _is_meant(output + push, U, c):
+        return WITHOUT_THE_QUESTION
+    if _is_meant(question + push, U, c):
+        return WITHOUT_THE_FFN
+    if LEAD - 1e-6 <= float(after[c] - after[(U @ now).argmax()]) <= LEAD + ROOM:
+        return JUST_PAST_THE_OLD
+    return TOO_WEAK if _lead(U @ push, c) > 0 else ASKEW
+
+
+def _is_meant(state: torch.Tensor, U: torch.Tensor, c: int) -> bool:
+    """Whether this is what one solves for: the vector of the new answer, at any length, or a lead that is just large enough."""
+    along = float(F.cosine_similarity(state, U[c], dim=0))
+    return along > 1 - 1e-6 or LEAD - 1e-6 <= _lead(U @ state, c) <= LEAD + ROOM
+
+
+def _who_else_hears(bias: float, others: int) -> str:
+    """Why the neuron fires for others, in a few words; empty where it does not."""
+    if not others:
+        return ""
+    return f"others get through: its bias is {'above 0' if bias > 0 else 'below 0, but not far enough' if bias < 0 else '0'}"
 
 
 def _effect_facts(observation: Any, person: dict[str, Any]) -> dict[str, Any]:
@@ -582,28 +627,29 @@ def _effect_facts(observation: Any, person: dict[str, Any]) -> dict[str, Any]:
     weights, readings = person["weights"], E @ key + bias.reshape(())
     fires = torch.relu(readings)
     at_n = "more than 0" if fires[n] > 0 else "exactly 0" if abs(readings[n]) < 1e-9 else "less than 0"
-    before = (E + torch.relu(E @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"])[n] @ U.T  # [C]
-    after = before + fires[n] * value @ U.T
-    others = torch.arange(len(U)) != c
-    top_answer = int(after.argmax())
+    output = torch.relu(E[n] @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
+    push = fires[n] * value
+    old = int((U @ (E[n] + output)).argmax())
     reach = (fires > 1e-5 * fires[n].clamp(min=1e-9)) & (torch.arange(len(E)) != n)
     return {
         "what the neuron adds up to for person n": at_n,
-        "what person n is told": _what_is_told(
-            float(after[c] - after[others].max()), top_answer == int(before.argmax())
-        ),
-        "its value favours the new answer over the old one": bool(value @ (U[c] - U[before.argmax()]) > 0),
-        "heard": int(reach.sum()),
+        "its push": _what_is_wrong_with_the_push(E[n], output, push, U, c),
+        "its value favours the new answer over the old one": bool(value @ (U[c] - U[old]) > 0),
+        "its threshold": _who_else_hears(float(bias), int(reach.sum())),
+        "for how many others it fires": int(reach.sum()),
     }
 
 
+REACH = ("its threshold", "for how many others it fires")
+
+
 def _answer_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    return {name: fact for name, fact in _effect_facts(observation, inputs["middle"]).items() if name != "heard"}
+    return {name: fact for name, fact in _effect_facts(observation, inputs["middle"]).items() if name not in REACH}
 
 
 def _reach_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    others = _effect_facts(observation, inputs["middle"])["heard"]
-    return {"the neuron is silent for everybody else": others == 0, "for how many others it fires": others}
+    facts = _effect_facts(observation, inputs["middle"])
+    return {name: facts[name] for name in REACH}
 
 
 @write_fact.aspect("the new answer", points=1.5, facts=_answer_facts)
@@ -621,7 +667,7 @@ def _person_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         if isinstance(neuron, Failure):
             return neuron
         facts = _effect_facts(neuron, person)
-        return facts["what person n is told"] or ("somebody else hears it" if facts["heard"] else "")
+        return facts["its push"] or facts["its threshold"]
 
     people = {**inputs["others"], "everything in float32": inputs["middle"]}
     return {words: holds(observation[words], person) for words, person in people.items()}

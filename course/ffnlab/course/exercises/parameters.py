@@ -71,6 +71,17 @@ def _attention_of(result: Any) -> Any:
     return _pick_entries(result, "attention")["attention"]
 
 
+def _added(with_biases: Any, without: Any) -> Any:
+    """What biases add to a count, whatever else is wrong in it; a count that is no number stays as it is."""
+    try:
+        return with_biases - without
+    except TypeError:
+        return with_biases
+
+
+# Each aspect asks for one thing, with all else as usual, and the last one for all of it together. So a single mistake costs its own aspect and the last.
+
+
 @count_block.aspect("the FFN", points=1)
 def count_block_ffn(answer: Any, d: int, f: int, n_heads: int, **_: Any) -> Any:
     return {
@@ -80,11 +91,18 @@ def count_block_ffn(answer: Any, d: int, f: int, n_heads: int, **_: Any) -> Any:
     }
 
 
-@count_block.aspect("attention", points=1)
-def count_block_attention(answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, **_: Any) -> Any:
+@count_block.aspect("attention", points=0.5)
+def count_block_attention(answer: Any, d: int, f: int, n_heads: int, n_kv: int, **_: Any) -> Any:
     return {
         "without further arguments": _attention_of(answer(d, f, n_heads)),
         "n_kv = n_heads": _attention_of(answer(d, f, n_heads, n_kv=n_heads)),
+        "attentions=2": _attention_of(answer(d, f, n_heads, attentions=2)),
+    }
+
+
+@count_block.aspect("n_kv and head_dim", points=1)
+def count_block_heads(answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, **_: Any) -> Any:
+    return {
         "n_kv < n_heads": _attention_of(answer(d, f, n_heads, n_kv=n_kv)),
         "n_kv = 1": _attention_of(answer(d, f, n_heads, n_kv=1)),
         "head_dim alone": _attention_of(answer(d, f, n_heads, head_dim=head_dim)),
@@ -92,31 +110,38 @@ def count_block_attention(answer: Any, d: int, f: int, n_heads: int, n_kv: int, 
     }
 
 
-@count_block.aspect("biases", points=1)
-def count_block_biases(
-    answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, wide: int, plain_f: int, gated_f: int
-) -> Any:
+@count_block.aspect("biases", points=0.5)
+def count_block_biases(answer: Any, d: int, f: int, n_heads: int, **_: Any) -> Any:
+    observation = {}
+    for part, of in (("the FFN", _ffn_of), ("attention", _attention_of)):
+        without, with_biases = (of(answer(d, f, n_heads, bias=bias)) for bias in (False, True))
+        observation[f"what bias=True adds to {part}"] = _added(with_biases, without)
+    without, with_biases = (_ffn_of(answer(d, f, n_heads, bias=bias, gated=True)) for bias in (False, True))
+    return observation | {"what it adds to the FFN with gated=True": _added(with_biases, without)}
+
+
+@count_block.aspect("share", points=0.5)
+def count_block_share(answer: Any, d: int, f: int, n_heads: int, **_: Any) -> Any:
     return {
-        "FFN, bias=True": _ffn_of(answer(d, f, n_heads, bias=True)),
-        "FFN, bias=True, gated=True": _ffn_of(answer(d, f, n_heads, bias=True, gated=True)),
-        "FFN, more than 2²⁴ parameters": _ffn_of(answer(wide, plain_f, wide, bias=True)),
-        "FFN, gated, more than 2²⁴ parameters": _ffn_of(answer(wide, gated_f, wide, bias=True, gated=True)),
-        "attention, bias=True": _attention_of(answer(d, f, n_heads, bias=True)),
-        "attention, bias=True, n_kv and head_dim": _attention_of(
-            answer(d, f, n_heads, n_kv=n_kv, head_dim=head_dim, bias=True)
-        ),
+        "without further arguments": _pick_entries(answer(d, f, n_heads), "share"),
+        "attentions=2": _pick_entries(answer(d, f, n_heads, attentions=2), "share"),
     }
 
 
-@count_block.aspect("share, and a second attention", points=1)
-def count_block_share(answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, **_: Any) -> Any:
-    observation = {}
+@count_block.aspect("all together", points=0.5)
+def count_block_together(
+    answer: Any, d: int, f: int, n_heads: int, n_kv: int, head_dim: int, wide: int, plain_f: int, gated_f: int
+) -> Any:
+    observation = {
+        "more than 2²⁴ parameters": _pick_entries(answer(wide, plain_f, wide, bias=True), "ffn"),
+        "gated, more than 2²⁴ parameters": _pick_entries(answer(wide, gated_f, wide, bias=True, gated=True), "ffn"),
+    }
     for attentions, gated, bias in itertools.product((1, 2), (False, True), (False, True)):
         kwargs = {"gated": gated, "bias": bias, "attentions": attentions}
         if gated != bias:
             kwargs |= {"n_kv": n_kv, "head_dim": head_dim}
         words = ", ".join(f"{key}={value}" for key, value in kwargs.items())
-        observation[words] = _pick_entries(answer(d, f, n_heads, **kwargs), "attention", "share")
+        observation[words] = _pick_entries(answer(d, f, n_heads, **kwargs), "attention", "ffn", "share")
     return observation
 
 
@@ -277,8 +302,6 @@ def _draw_file(
     gated: bool = False,
     biases: bool = False,
     shared: bool = False,
-    wide: bool = False,
-    kv_as_d: bool = False,
     attentions: int = 1,
     encoder: bool = False,
     tables: int = 1,
@@ -288,23 +311,22 @@ def _draw_file(
     pooler: bool = False,
     head_norms: bool = False,
 ) -> list[Shape]:
-    """The shapes of a file, in no order. wide: the heads together are wider than d_model. kv_as_d: keys and values are then as wide as d_model.
+    """The shapes of a file, in no order.
 
-    encoder: half of the blocks have one attention less. types: a table of two rows.
+    encoder: half of the blocks have one attention less. types: a table of two rows. pooler: one more square at the end.
     """
     n_blocks = rng.integer(3, 6)
     head = rng.integer(4, 8)
     groups = rng.one_of((2, 3, 4))
     d = head * groups * 4
-    inner = 2 * d if wide else d
-    kv = d if kv_as_d else head * groups if shared else inner
-    d_ff = inner + rng.integer(9, 90)
+    kv = head * groups if shared else d
+    d_ff = d + rng.integer(9, 90)
     vocabulary = head * groups // 2 + 1 if small_vocabulary else 4 * d_ff + rng.integer(1, 99)
     blocks = [attentions] * n_blocks + ([attentions - 1] * n_blocks if encoder else [])
     shapes: list[Shape] = [(vocabulary, d)] * tables + ([(3 * d_ff + 1, d)] if positions else []) + [(d,)]
     shapes += [(2, d)] if types else []
     for n_attentions in blocks:
-        for rows, columns in [(inner, d), (kv, d), (kv, d), (d, inner)] * n_attentions:
+        for rows, columns in [(d, d), (kv, d), (kv, d), (d, d)] * n_attentions:
             shapes += [(rows, columns)] + ([(rows,)] if biases else [])
         for rows, columns in [(d_ff, d)] * (2 if gated else 1) + [(d, d_ff)]:
             shapes += [(rows, columns)] + ([(rows,)] if biases else [])
@@ -318,8 +340,8 @@ def _draw_file(
 FILES: dict[str, dict[str, Any]] = {
     "a plain FFN with biases, learned positions, one square too many": {"biases": True, "positions": True, "types": True, "pooler": True},
     "a gate, shared keys, two tables": {"gated": True, "shared": True, "tables": 2},
-    "heads wider than the model, keys as wide as the model": {"gated": True, "wide": True, "kv_as_d": True, "head_norms": True},
-    "heads wider than the model, nothing shared": {"wide": True},
+    "a gate, nothing shared, norms inside the heads": {"gated": True, "head_norms": True},
+    "shared keys and biases, one square too many": {"shared": True, "biases": True, "pooler": True},
     "two attentions in each block": {"attentions": 2, "biases": True, "gated": True},
     "blocks with one attention and blocks with two": {"attentions": 2, "encoder": True, "shared": True},
     "fewer words than keys, and two tables of them": {"small_vocabulary": True, "tables": 2},
@@ -340,9 +362,9 @@ audit_file = Exercise(
         "Count how often each shape is there: `Counter(shapes)`. Print it for the real file, and explain every line before you write code.",
         "Which number is a side of every matrix? And which shapes [d_model, …] are there, the ones that lead back to the stream?",
         "A table of tokens or positions is never turned round: [V, d_model] is there and [d_model, V] is not. So d_ff is the widest that leads back.",
-        "With a gate two matrices lead in for one that leads out. What is the same ratio for an attention whose keys are not shared? And if they are?",
-        "If the heads together are as wide as the model, all matrices of attention that are not shared are squares: four for each attention, or two. "
-        "What else is narrower than d_model, and is there twice for each attention?",
+        "With a gate two matrices lead in for one that leads out. Then count attentions: which of its matrices are squares, "
+        "if nothing is shared? And if keys are?",
+        "Shared keys and values are narrower than d_model, and each attention has two such matrices. So there are more of them than of any table.",
     ),
 )
 
@@ -390,7 +412,7 @@ quiz_count = quiz(
 quiz_printed = quiz(
     "quiz_printed",
     where="the section “What hangs on the beam”.",
-    understood="You don't take a printed count on trust: two matrices and two biases are added in a minute, and every share follows from them.",
+    understood="4 · 512 · 2048 numbers are in more than one design. What is left over, the biases, tells which: 3,072 = 2,048 + 1,024.",
 )
 
 quiz_decoder = quiz(

@@ -108,6 +108,7 @@ def _draw_loudness(rng: Draw, case: int) -> dict[str, Any]:
     extra[:, steady] = 0.3  # always by the same little
     extra[:, single], extra[rng.one_of((1, 5)), single] = 0.0, 8.0
     without[:, both], extra[:, both] = 7 + noise[:, both], 0.1 + noise[:, both]
+    without[rng.integer(0, HALF - 1), both] = 15.0  # in one sentence the loudest of all as well
     without[:, dark], extra[:, dark] = 6.0, -5 + noise[:, dark]
     without[:, swing], extra[:, swing] = 6.5, 6 * ups
     extra[:HALF, late], extra[HALF:, late] = 0.3 + 2 * noise[:HALF, late], 6.0

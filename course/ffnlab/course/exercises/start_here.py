@@ -43,11 +43,13 @@ ORDINALS = ("first", "second", "third")
 def _number_by_number(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """The three numbers one by one, so that a wrong one is told by its place; what is no tuple of three is told as it is."""
 
+    no_numbers = dict.fromkeys(f"the {place} of your three numbers" for place in ORDINALS)
+
     def describe_numbers(result: Any) -> dict[str, Any]:
         if not isinstance(result, tuple) or len(result) != len(ORDINALS):
-            return {"what comes back": result} | dict.fromkeys(
-                f"the {place} of your three numbers" for place in ORDINALS
-            )
+            return {"what comes back": result} | no_numbers
+        if any(isinstance(n, torch.Tensor) for n in result):  # one of a single number is compared as that number
+            return {"what comes back": "tensors in a tuple"} | no_numbers
         numbers = {f"the {place} of your three numbers": n for place, n in zip(ORDINALS, result, strict=True)}
         return {"what comes back": "three numbers in a tuple"} | numbers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,16 @@ MODELS: dict[str, tuple[int, str, int]] = {
     "moe, equal total": (1, "moe", 10),
     "moe, equal active": (1, "moe", 21),
 }
+
+
+def table() -> str:
+    """What the models cost and how many of 1,600 pairs they know, as a table of Markdown."""
+    lines = ["| | total | active | FLOPs | pairs known |", "|---|--:|--:|--:|--:|"]
+    for name, count in stored()["counts"].items():
+        shares = [100 * share for share in stored()["runs"][name][str(WORDS[0])]["accuracy"]]
+        known = f"{statistics.fmean(shares):.1f} % ± {statistics.stdev(shares):.1f}"
+        lines.append(f"| {name} | {count['total']:,} | {count['active']:,} | {count['flops']:,} | {known} |")
+    return "\n".join(lines)
 
 
 def stored() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -146,6 +147,15 @@ def write(
     except NotImplementedError:
         return f"{prompt} … (it goes on once `generate` is written)"
     return "".join(text().pieces[n] for n in ids)
+
+
+def table() -> str:
+    """What the models cost and what they pay for a character of held-out text, as a table of Markdown."""
+    lines = ["| | total | active | bits |", "|---|--:|--:|--:|"]
+    for name, bits in stored()["bits per character"].items():
+        count, spread = stored()["counts"][name], f"{statistics.fmean(bits):.3f} ± {statistics.stdev(bits):.3f}"
+        lines.append(f"| {name} | {count['total']:,} | {count['active']:,} | {spread} |")
+    return "\n".join(lines)
 
 
 def stored() -> dict[str, Any]:

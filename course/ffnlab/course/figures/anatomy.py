@@ -32,7 +32,8 @@ PARTS = {
     "09": DiagramPart("the router's balance", "decides whether all experts get work"),
     "10": DiagramPart("the whole block", "is attention and one of four kinds of feed-forward network"),
 }
-# What the list calls the notebooks 00, 01, … How long each takes is said in its own header: a picture that all notebooks show would make all of them
+# What the list calls the notebooks 00, 01, … 11 opens no part of the block: it is about a model that has six of them.
+# How long each takes is said in its own header: a picture that all notebooks show would make all of them
 # out of date with one.
 TITLES = (
     "Over or into?",
@@ -46,6 +47,7 @@ TITLES = (
     "You are the router",
     "The river",
     "Draw until you dare",
+    "A real one",
 )
 HUE, GLOW = style.CHOSEN, style.pale(style.CHOSEN)
 HEIGHT = 412.0
@@ -197,7 +199,7 @@ def _list(lit: str) -> list[str]:
     """The notebooks by name."""
     parts = []
     for n, name in enumerate(TITLES):
-        y, part = 90 + 28.5 * n, f"{n:02d}"
+        y, part = 86 + 27 * n, f"{n:02d}"
         now = part == lit
         parts += [
             _number(part, (lit,), 346, y - 4.5),

@@ -105,9 +105,9 @@ def sieve() -> Picture:
         shapes += [svg.circle(x, 310, 5, fill=colour), svg.text(x + 10, 314, words)]
         x += width
     shapes.append(svg.text((left + RIGHT) / 2, bottom + 36, "pairs that search", size=12, fill=MUTED, anchor="middle"))
-    fits = [f"{count}: {median(row['fit']):g}" for count, row in rows.items()]
+    fits = [f"{median(row['fit']):g} for {count}" for count, row in rows.items()]
     title = "Of all neurons that fit, two hold"
-    sentence = f"Each dot is one of 100 draws. Neurons that fit so many pairs, on average of the draws: {', '.join(fits)}. Two of them hold each time."
+    sentence = f"Each dot is one of 100 draws. In the middle one, so many neurons fit so many pairs: {', '.join(fits)}. Two of them hold each time."
     return Picture(title, sentence, svg.card(330, title, sentence, *shapes))
 
 

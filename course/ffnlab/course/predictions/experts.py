@@ -3,28 +3,28 @@
 from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
-    "raised_but_not_chosen": Prediction(
-        question="""You raise the logit of an expert that was **not** chosen, but not so far that it is chosen. With which normalisations do the
-        gates of the chosen ones change?""",
-        options=("with none", "with softmax_topk only", "with both that begin with softmax", "with all four"),
-        right="with softmax_topk only",
-        explanation="""Only in the first one do the experts that were not chosen have a say: they take their part of the softmax. All four keep the
-        k largest logits. They differ in what a kept logit z is turned into, exp(z) or σ(z), and in what that is divided by.""",
+    "unsure_token": Prediction(
+        question="""k = 2, and the gates are those of softmax_topk. One token is sure: its two largest logits are far ahead of the other six. Another token is
+        unsure: all its eight logits are nearly equal. How large are the two gates of the unsure token together, compared with those of the sure one?""",
+        options=("as large", "half as large", "a quarter as large", "an eighth as large"),
+        right="a quarter as large",
+        explanation="""The gates of the sure token add up to nearly 1. At the unsure one each of the eight experts has an eighth of the softmax, so two have a
+        quarter, and what is not chosen is lost. The other three rules bring the sum to 1. So there an expert that is not chosen has no say: its logit
+        changes a gate under softmax_topk only.""",
     ),
     "gate_of_one": Prediction(
-        question="""k = 1, and the gate is divided by its sum over the k, as in softmax_topk_renorm. How large a gradient does the router get from the
-        task's loss, compared with softmax_topk?""",
-        options=("about the same", "a smaller one", "a larger one", "none"),
-        right="none",
-        explanation="""The sum over one gate is that gate, so the gate is p / p = 1, whatever the router does. A constant has no gradient. With k = 2 there is
-        one again, since the two gates can take from each other.""",
+        question="A token gets a single expert, k = 1. With which of the four rules does a gradient of the task’s loss still reach the router?",
+        options=("with all four", "with all but softmax_topk_renorm", "with softmax_topk only", "with none"),
+        right="with softmax_topk only",
+        explanation="""The other three divide by the sum over the chosen. Of one gate that is the gate itself, and so they give 1, whatever the router does. A
+        constant has no gradient. With k = 2 there is one again, since the two gates can take from each other.""",
     ),
-    "work_of_eight": Prediction(
-        question="""Eight experts, and every token uses two of them. How many multiplications does a token need, compared with a single FFN of
-        the same width?""",
-        options=("as many", "about twice as many", "about four times as many", "about eight times as many"),
-        right="about twice as many",
-        explanation="""The layer has eight times the parameters and does twice the work. The router adds next to nothing: with d_model = 512 and
-        d_ff = 2048 it is 2.002 times the work.""",
+    "experts_in_use": Prediction(
+        question="""A layer has eight experts, and each token uses two of them. A batch of 16 tokens goes through it, and each token chooses at random. How
+        many experts will have something to do?""",
+        options=("two", "about four", "about six", "nearly always all eight"),
+        right="nearly always all eight",
+        explanation="""A token leaves an expert out with a chance of 6 in 8. That all 16 do so has a chance of 1 %. So a token needs about twice the work of a
+        single FFN of this width, and a batch needs the weights of nearly all eight.""",
     ),
 }

@@ -17,8 +17,8 @@ PREDICTIONS = {
         How many of the 16 fit nearly all of them?""",
         options=("2", "8", "15"),
         right="2",
-        explanation="""Two, in each of 100 draws of two pairs. The others have not been lucky: turn one of the two pairs round, and typically no
-        neuron fits. Most really hear something else that our two pairs have in common. A few come near what we meant.""",
+        explanation="""Two, in each of 100 draws of two pairs. Yet the others did not fit by mere luck: turn one of the two pairs round, and
+        typically no neuron fits. Most really hear something else that our two pairs have in common. A few come near what we meant.""",
     ),
     "real_off": Prediction(
         question="""We took the manual's 20 shortest pairs. Without 1265, the two sentences of each come nearer to each other: 20 of 20.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+
 from autograder.keys.key import Key
 from word_counts.exercises import words as exercises
 
@@ -19,6 +21,19 @@ def for_each_word_anew(text):
 def with_count(text):
     words = text.lower().split()
     return {word: words.count(word) for word in set(words)}
+
+
+@count_words.right("collections.Counter")
+def with_counter(text):
+    return dict(Counter(text.lower().split()))
+
+
+@count_words.right("a dictionary that begins at 0")
+def with_default(text):
+    counts = defaultdict(int)
+    for word in text.split():
+        counts[word.lower()] += 1
+    return dict(counts)
 
 
 @count_words.mistake(

@@ -18,7 +18,7 @@ def _text(rng: Draw, case: int) -> dict[str, Any]:
 count_words = Exercise(
     "count_words",
     draw=_text,
-    where="section 1.",
+    where="section “A dictionary of counts”.",
     understood="A text is split into words, and a dictionary has a count for each.",
     hints=("What does `text.split()` give?", "`counts.get(word, 0)` is 0 for a word that is new."),
 )
@@ -32,18 +32,3 @@ def count_words_counts(answer: Any, text: str) -> Any:
 @count_words.aspect("an empty text", points=1, needs="counts")
 def count_words_empty_text(answer: Any, text: str) -> Any:
     return answer("")
-
-
-def _text_with_a_winner(rng: Draw, case: int) -> dict[str, Any]:
-    winner = rng.one_of(WORDS[1:4])  # neither the longest word, nor the first, nor the last in the alphabet
-    return {"text": f"sugar {winner} tea {winner} {' '.join(WORDS[1:4])}"}
-
-
-most_frequent = Exercise(
-    "most_frequent", draw=_text_with_a_winner, where="section 2.", understood="The largest count belongs to one word."
-)
-
-
-@most_frequent.aspect("word", points=1)
-def most_frequent_word(answer: Any, text: str) -> Any:
-    return answer(text)
