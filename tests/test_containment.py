@@ -27,6 +27,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from ffnlab import check, hint, predict, progress, quiz
 from ffnlab.checking import record
+from ffnlab.observation import containment
 from ffnlab.observation.containment import MAX_CHARACTERS, limit_time
 from ffnlab.registry import active_course
 
@@ -256,6 +257,24 @@ def test_an_endless_answer_is_stopped_and_told(
     output = capsys.readouterr().out
     assert words in output and len(output) < 3000
     assert "a loop never ends" in output or "in a loop that never ends" in output
+
+
+@pytest.mark.parametrize("answer", [endless, endless_and_stubborn])
+def test_it_is_stopped_where_the_machine_is_slow(
+    answer: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking whose code a signal met takes longer than the next signal."""
+    is_an_answers = containment._is_an_answers
+
+    def slowly(frame: Any) -> bool:
+        until = time.monotonic() + 20 * containment.NEXT_RETRY_DELAY
+        while time.monotonic() < until:
+            pass
+        return is_an_answers(frame)
+
+    monkeypatch.setattr(containment, "_is_an_answers", slowly)
+    assert check("hello_shape", answer, seconds=0.3) == 0.0
+    assert "stopped after 0.3 seconds" in capsys.readouterr().out
 
 
 def test_it_is_stopped_without_signals_too(capsys: pytest.CaptureFixture[str]) -> None:

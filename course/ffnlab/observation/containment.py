@@ -30,8 +30,9 @@ MAX_SECONDS = 10.0
 MIN_RECURSION_LIMIT = 3000  # what IPython's kernel has
 MAX_CHARACTERS = 1_000_000
 FIRST_RETRY_DELAY = 0.1  # seconds until code that has caught its interruption is interrupted once more, and then every NEXT_RETRY_DELAY seconds:
-IMPORT_SECONDS = 60.0  # seconds that an import may last beyond an answer's time: one that ends half-way leaves a module that nothing in this kernel can mend
 NEXT_RETRY_DELAY = 1e-4  # `try: … except: pass` in a loop ends only where another comes before the loop goes on
+IMPORT_SECONDS = 60.0  # seconds that an import may last beyond an answer's time: one that ends half-way leaves a module that nothing in this kernel can mend
+IMPORT_RETRY_DELAY = 0.05  # seconds between two looks at whether such an import has ended; each look takes time from it
 
 
 class Stop(BaseException):
@@ -255,11 +256,14 @@ def _by_signal(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         if over:  # it was on its way; one more would meet the handler of whoever comes after, which in a kernel ends it
             return
+        # Look first, and set the timer last. Where looking takes longer than the delay, on a busy machine, each signal would else interrupt the handler
+        # of the one before it, until Python's recursion limit.
         if _is_in_import(frame) and monotonic() < latest:
-            signal.setitimer(signal.ITIMER_REAL, NEXT_RETRY_DELAY)
+            signal.setitimer(signal.ITIMER_REAL, IMPORT_RETRY_DELAY)
             return
+        ends_answer = _is_an_answers(frame)
         signal.setitimer(signal.ITIMER_REAL, next(waits, NEXT_RETRY_DELAY))
-        if _is_an_answers(frame):
+        if ends_answer:
             raise TimeUp
 
     handler = signal.signal(signal.SIGALRM, stop)
