@@ -72,7 +72,8 @@ def test_a_late_failure_of_old_judges_leaves_the_new_ones() -> None:
 
 @pytest.fixture
 def free() -> Iterator[judging.Judge]:
-    with judging.borrow_judge(QUICK) as judge:
+    """A judge with as much time as in grading, and less memory."""
+    with judging.borrow_judge(Limits(judge_memory=256 * MIB)) as judge:
         yield judge
 
 
