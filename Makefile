@@ -13,7 +13,6 @@ BIN := .venv/bin
 START := $(PYTHON) course/start.py $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
 INSTALL := $(START) --venv .venv --set-up --constraints constraints.txt
 SWEPT := 02_feed_forward 08_experts
-SOLUTIONS = $(shell ls -r solutions/*/*.ipynb) # the last ones take longest, so they come first
 PINS := pyproject.toml course/pyproject.toml constraints.txt course/constraints.txt
 # Say what .venv holds. Where it holds everything, it holds the others' parts.
 INSTALLED := .venv/autograder-installed.txt
@@ -51,10 +50,10 @@ grade: setup-grading ## grade grading/submitted; while that is empty, a sample c
 	@$(BIN)/autograder grade $(ARGS)
 
 test: setup $(PROXY) ## run every check: ruff, mypy, pytest, and the solutions through nbval
-	@$(run_tests)
+	@BIN=$(BIN) WORKERS=$(WORKERS) tests/run.sh all $(ARGS)
 
 quick: setup ## before a commit, in a minute: ruff, mypy, and the tests nearest to what has changed
-	@$(BIN)/ruff check && { $(BIN)/ruff format --check || { echo "make format mends it"; exit 1; }; } && $(run_nearest)
+	@$(BIN)/ruff check && { $(BIN)/ruff format --check || { echo "make format mends it"; exit 1; }; } && BIN=$(BIN) tests/run.sh nearest $(ARGS)
 
 format: setup ## format the code, which makes nothing out of date
 	@$(BIN)/ruff check --quiet --fix --select I && $(BIN)/ruff format
@@ -165,32 +164,4 @@ if [ -n "$$wanted" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; th
     for package in $$wanted; do DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "$$package" </dev/null; done; \
 fi; \
 missing | while IFS='|' read -r package without; do echo "$$package is missing; skipped without it: $$without"; done
-endef
-
-# mypy runs beside the tests, on the other core, and what it says follows them. Ten seconds are left for the test that is the last to begin.
-define run_nearest
-{ types=$$(mktemp); trap 'kill $$! 2>/dev/null; rm -f "$$types"' EXIT; $(BIN)/mypy > "$$types" 2>&1 & status=0; \
-$(BIN)/pytest -q --nearest 50 $(ARGS) || status=1; wait $$! || status=1; cat "$$types"; exit $$status; }
-endef
-
-# Runs all steps whatever the first ones say; ends with what was run and what was skipped, and why. Tests wait for browsers and
-# kernels much of the time, so mypy and nbval run beside them. What those print follows when both have ended.
-define run_tests
-set -o pipefail; log=$$(mktemp); beside=$$(mktemp -d); trap 'kill -- -$$! 2>/dev/null; rm -rf "$$log" "$$beside"' EXIT; \
-summary=; status=0; \
-step() { name=$$1; shift; echo "── $$name"; \
-    if "$$@" 2>&1 | tee -a "$$log"; then summary+="  ok      $$name"$$'\n'; \
-    else summary+="  FAILED  $$name"$$'\n'; status=1; fi; }; \
-step "ruff check" $(BIN)/ruff check; \
-step "ruff format" $(BIN)/ruff format --check; \
-set -m; { summary=; status=0; \
-    step "mypy" $(BIN)/mypy; \
-    step "nbval on the solutions" env FFNLAB_STRICT=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 1 --nbval-lax $(SOLUTIONS); \
-    printf '%s' "$$summary" > "$$beside/summary"; exit $$status; } > "$$beside/output" 2>&1 & set +m; \
-step "pytest" env OMP_NUM_THREADS=1 $(BIN)/pytest -p no:nbval -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS); \
-wait $$! || status=1; cat "$$beside/output"; summary+=$$(cat "$$beside/summary")$$'\n'; \
-echo "── run"; printf '%s' "$$summary"; \
-echo "── left for make sweep: a JupyterHub, CONTRIBUTING.md step by step, nine notebooks in a browser, kept answers on draws for which the record is up to date, and a few long tests"; \
-echo "── skipped"; sed -n 's/^SKIPPED/ /p' "$$log" | grep . || echo "  nothing"; \
-exit $$status
 endef
