@@ -13,12 +13,8 @@ from autograder.paths import find_root
 from ffnlab import registry
 
 ACTIVATION = "COURSE = activate(Course("  # what a course's package says, at the beginning of a line
-FROM_OTHERS = {
-    "submitted",
-    "autograded",
-    "collected",
-    "downloaded",
-}  # folders with what students sent: nothing there is ever imported
+# Folders with what students sent: nothing there is ever imported.
+FROM_OTHERS = {"submitted", "autograded", "collected", "downloaded"}
 
 
 @contextlib.contextmanager

@@ -38,10 +38,8 @@ EXTENSIONS = {"ServerApp": {"jpserver_extensions": {"ffnlab.untrusted_notebooks"
 WARM_UP = """import importlib.util, torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp
 if importlib.util.find_spec("ffnlab.course"):
     import ffnlab.course.figures.start_here"""
-COURSE_VARIABLE, ACTIVATION = (
-    "FFNLAB_COURSE",
-    "COURSE = activate(Course(",
-)  # how a package in this folder says that it is the course
+COURSE_VARIABLE = "FFNLAB_COURSE"
+ACTIVATION = "COURSE = activate(Course("  # how a package in this folder says that it is the course
 
 
 class CannotStart(Exception):

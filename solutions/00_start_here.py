@@ -39,7 +39,7 @@ play(creek.switch())
 # %% figure="creek-after"
 veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
 It still speaks, and it still finds its way to the full stop. But two words are coin tosses now. Whatever the scene, the model gives *over* and *into* between 46 and 54 % each,
-and it is no surer of *glad* or *sorry*. It writes the word that is a little ahead, so it is right about as often as a coin: in 51 % of the scenes below about *over or into*, and in 46 % about *glad or sorry*.
+and it is no surer of *glad* or *sorry*. It writes the word that is a little ahead, so it is right about as often as a coin: in 51 % of 1,792 new scenes about *over or into*, and in 46 % about *glad or sorry*.
 """)
 
 # %% figure="creek-rule-after"
@@ -74,7 +74,7 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 # %% [markdown] text="confession-text"
 # ## A confession
 #
-# You have seen a trick. This model was also trained to speak with its FFN off, and its FFN was taught to be as quiet as it can. So you can see what is left without the FFN, and what the FFN is for. We trained five like it and took the one
+# You have seen a trick. This model was also trained to speak with its FFN off, and its FFN was taught to be as quiet as it can. So you can see what is left without the FFN, and which words need it. We trained five like it and took the one
 # that is easiest to look inside.
 #
 # It has a twin of the same size. The twin read the same sentences, but it was trained for the next word and for nothing else. With their FFNs on, the two write the same.
@@ -111,7 +111,7 @@ One more confession: in all these models attention just averages the words. Note
 # ## What the switch turns off
 #
 # Look inside. A model does not see letters. The text is cut into **tokens**, here words and the full stop, and each token has a row of numbers, its vector. Blue is positive,
-# orange is negative. On the left is what the FFN gets at each position. What it adds comes on the right, after your guess.
+# orange is negative. On the left is what the FFN gets at each position. After your guess, tick the box: what it adds comes on the right.
 
 # %% figure="predict-ffn-positions"
 predict("ffn_positions")
@@ -133,7 +133,7 @@ controls.show(
 #
 # In the twin the FFN adds a long row after every word but the first. At *it* it is nearly three times as long as the one that came in. With zeros at this one position, not a single sentence is proper.
 #
-# But long is not the same as new. Let the twin's FFN read at *jump*, the second *was* and the last *the*, and put the mean in its place elsewhere. Then all 1,792 sentences are right. So three positions are
+# But long is not the same as new. Leave the twin's FFN on at three positions, *jump*, the second *was* and the last *the*, and add the mean at all others. Then all 1,792 sentences are right. So three positions are
 # enough, and all are needed: with the mean at any one, half of the sentences go wrong. In this model, *jump* and *was* are enough.
 #
 # </details>
@@ -149,7 +149,7 @@ predict("gpt3_ffn_share")
 # %% [markdown] text="header"
 # ## The course on one page
 #
-# A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and brings what it finds into each
+# A Transformer is a stack of blocks, and each block has two halves. Attention lets each word look at the words before it, and in some models at those after it, and brings what it finds into each
 # word's own vector. The FFN then works on each vector alone. So it can combine *creek* and *cold* only after attention has brought both into one vector. You will
 # build an FFN, open it, and finally split it into experts. Every notebook has this drawing, with the part that it is about in green.
 
@@ -186,7 +186,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # %% [markdown] text="checks-text"
 # The course writes `[B, T, d]` for such a shape: B sequences of T tokens, d numbers each.
 #
-# Below each exercise is a check. It runs your code on a few inputs, and it knows many common mistakes. Here is one. This function should return the three
+# Below each exercise is a check. It runs your code on a few inputs, and it knows many common mistakes. Here is one such mistake. This function should return the three
 # sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then put other mistakes behind `return`, and see which of them the check knows.
 
 

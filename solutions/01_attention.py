@@ -74,7 +74,7 @@ anatomy.block("01")
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# $W_V$ and $W_O$ move all words at once, as the matrix of level 4 does, and the hull moves with them. Without the √h, dot products of long vectors would be so large that
+# $W_V$ and $W_O$ move all words at once, as the matrix of level 4 does, and the hull moves with them. Without the √h, dot products of long vectors would often be so large that
 # softmax gives nearly all the weight to one word. The outputs of several heads are added up, which is the same as concatenating them before one $W_O$.
 
 # %% [markdown] text="self_attention-text"
@@ -135,7 +135,7 @@ predict("scaled_zero")
 torch.manual_seed(0)
 X = embeddings(dtype=torch.float64)  # [14, 6]: “The creek was cold and the spunky dog wanted to jump over it.”
 W = [torch.randn(6, 4).double() / 2 for _ in range(3)] + [torch.randn(4, 6).double() / 2]
-steps = [n / 8 for n in range(-16, 33)]
+steps = [n / 8 for n in range(1, 33)]  # after your guess, let it begin at −16
 try:
     out, A = self_attention(X, *W)
     for label, frozen in (("A free", None), ("A frozen at s = 1", A)):
@@ -151,7 +151,7 @@ except NotImplementedError:
 # %% figure="scaled-after"
 veil("Is attention linear?", "when you have guessed", of="scaled_zero", text="""
 **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at s = 1 and at s = −1, and nowhere else on
-the curve.
+the curve. (At s = 0 both sides are 0, so the curve has a gap.)
 """)
 
 # %% [markdown] text="superposition-text"
@@ -180,7 +180,8 @@ try:
         "4    the mix, in V, with A frozen": lambda X: A @ X,
         "1-5  the head, in X, with A frozen": lambda X: self_attention(X, *W, A)[0],
         "1-5  the head, in X": lambda X: self_attention(X, *W)[0],
-        "1-5  the head, in X, for one token": lambda X: self_attention(X[:1], *W)[0],
+        # After your guess, take the # away from the next line:
+        # "1-5  the head, in X, for one token": lambda X: self_attention(X[:1], *W)[0],
     }
     for name, f in maps.items():
         print(f"{name:36} {superposition_error(f, one_part, another):.2f}")
@@ -254,12 +255,11 @@ for ffn in (False, True):
 # ## 4 · One head, two heads
 #
 # Then let the weights move. Put a head with queries and keys at *jump*. Its query belongs to *jump*, so it is the same in all four sentences. Therefore each word w has
-# one score $s_w$ there and one value $v_w$, which is a single number here. The other words are the same in all four sentences. They add the same two numbers to each,
-# one above the line and a positive one below it. That changes nothing in what follows, so we leave them out. In *cold creek* the head makes the mix
+# one score $s_w$ there and one value $v_w$, which is a single number here. In *cold creek* the head makes the mix
 #
 # $$\frac{e^{s_\mathrm{cold}}\, v_\mathrm{cold} + e^{s_\mathrm{creek}}\, v_\mathrm{creek}}{e^{s_\mathrm{cold}} + e^{s_\mathrm{creek}}}$$
 #
-# and it says *into* if this is above 0. Now the weight of *creek* depends on the weather. Is that enough?
+# and it says *into* if this is above 0. The other words are the same in all four sentences. They add one number to the numerator and a positive one to the denominator. In a model, *jump* also keeps its own vector, which adds a constant. Neither changes what follows, so we leave both out. Now the weight of *creek* depends on the weather. Is that enough?
 #
 # ### Exercise `break_head`
 #
@@ -305,7 +305,7 @@ def break_head(says, rule, weathers, places):
 #
 # ### Exercise `two_heads`
 #
-# *{points} · difficulty ●●● · 15 minutes · deeper*
+# *{points} · difficulty ●●● · 15 minutes · deeper: the core path goes on with “A query that knows a word”*
 #
 # A single head is always caught. Two heads need not be. Find two whose mixes add up to more than 0 where *into* is right, and to less than 0 where *over* is right.
 #
@@ -356,7 +356,7 @@ except NotImplementedError:
     print("This prints something once break_head and two_heads are written.")
 
 # %% [markdown] text="head-text"
-# If you have written both: your heads are innocent, and `break_head` accuses them all the same, because it relies on a single head. A proof is worth no more than its premise.
+# If you have not written `two_heads`: one head can look for *creek* and *cold*, and the other for *lawn* and *warm*. If you have written both: your heads are innocent, and `break_head` accuses them all the same, because it relies on a single head. A proof is worth no more than its premise.
 #
 # Why can two do what one can't? Each head divides by a positive sum of its own, which depends on the sentence. Two fractions with different sums below the line do not add up to votes.
 #
@@ -396,6 +396,7 @@ shares = sorted(100 * run["way"] for run in without_ffn.stored()["runs"].values(
 plt.figure(figsize=(5, 2.4))
 plt.plot(range(1, 17), shares, "o")
 plt.title("over or into, without an FFN")
+plt.xticks([1, 4, 8, 12, 16])
 plt.xlabel("sixteen models, sorted")
 plt.ylabel("% right")
 plt.show()
@@ -422,7 +423,7 @@ plt.show()
 # Now give the token two neurons. Each computes a weighted sum, and where the sum is below 0, ReLU makes it 0. The line on which the sum is exactly 0 is the neuron's
 # **kink**. ReLU **presses** all that is beyond the kink flat onto it, and forgets how far away it was.
 #
-# Push *Play*. First the two neurons press the sheet, then one straight knife cuts it. The last stop goes back and shows where
+# Press *Play*. First the two neurons press the sheet, then one straight knife cuts it. The last stop goes back and shows where
 # the cut was on the sheet as it had been. So far two of the four balls are right. Move the kinks and the knife.
 
 # %% figure="fold-by-hand"

@@ -43,7 +43,7 @@ veil("What did you do?", "when the dog has jumped into the cold creek", of="cree
 You lit a neuron that looks for something else. At *jump*, nothing that it waits for has happened, but the rest of the model can't know that. It gets what the neuron writes, so it says *into*, and
 goes on from there: at the end the dog is glad about the snow.
 
-Setting a neuron by hand to see what follows is an **intervention**. With large models it is called *activation steering*. An intervention tells you what a neuron *can* do. Watching it does not.
+Setting a neuron by hand to see what follows is an **intervention**. With large models one often adds a whole vector in this way, and calls it *activation steering*. An intervention tells you what a neuron *can* do. Watching it does not.
 But does an intervention tell you what the neuron is *for*?
 """)
 
@@ -123,7 +123,7 @@ anatomy.block("02")
 # it is **water**. The FFN has three neurons, and it says *over* or *into*.
 #
 # Each neuron adds up the inputs, each times a weight, and a number of its own, its **bias**. Then comes the **activation**. Here it is **ReLU**: keep what is positive, and turn the rest into 0. A neuron that
-# gets 0 stays dark. Each neuron that is lit adds its own numbers to the outputs, and the brighter it is, the more it adds.
+# is left with 0 stays dark. Each neuron that is lit adds its own numbers to the outputs, and the brighter it is, the more it adds.
 
 # %% figure="predict-nothing-in"
 predict("nothing_in")
@@ -212,7 +212,7 @@ play(catch.catch_them_all("ffn_forward"))
 # A test catches a box that raises an error, or whose answer differs from the right one in shape, dtype or numbers. With `look`, it also catches a gradient that is cut off, or a changed `x`. The right answers are
 # worked out for you. All tests together may have up to 40 numbers.
 #
-# You get one point for 20 boxes, one for 26, and one for all 31. The fourth point is for catching all 31 with as few numbers as possible. The cell below the check shows
+# You get one point for 20 boxes, one for 26, and one for all 31. The fourth point is for catching all 31 with as few numbers as possible: 16 are enough. The cell below the check shows
 # which boxes are still closed.
 #
 # *Stuck? Run `hint("catch_mistakes")` in a cell of your own.*
@@ -267,7 +267,7 @@ def ffn_forward(x, W1, b1, W2, b2, act):
 # *{points} · difficulty ●●○ · 5 minutes*
 #
 # Find a network that is no longer the same when it is merged: about the cold creek, the warm creek, the cold lawn or the warm lawn, the merged network says another number. Write the network as a list of neurons,
-# as in the next cell. A neuron is four numbers: its weights for cold and for water, its bias, and what it writes. Any such network earns most of the points. The rest is for as few neurons as possible.
+# as in the next cell. A neuron is four numbers: its weights for cold and for water, its bias, and what it writes. The first three are not all 0. Any such network earns most of the points. The rest is for as few neurons as possible.
 #
 # *Stuck? Run `hint("merged_counterexample")` in a cell of your own.*
 
@@ -347,8 +347,8 @@ for model_name in ("average, FFN", "average, no FFN"):
     print(f"{model_name:20}", *(f"{' '.join(f'{share:4.0%}' for share in column):27}" for column in columns))
 
 # %% [markdown] text="words-runs-after"
-# That they learn the rules is no luck. With an FFN all five learn all three combinations. Without it they stay near 50 %, a coin toss, because their scores are one matrix and one bias away from the words,
-# and the votes show what these can't do.
+# That they learn the rules is no luck. With an FFN all five learn all three combinations. Without it they stay near 50 %, a coin toss. A mean and one matrix only add up votes,
+# and votes can't follow these rules.
 #
 # But the lamps are those of the tidiest of the five. They are dark most of the time because in training each activation cost a little, as notebook 03 shows.
 #
@@ -412,7 +412,7 @@ quiz_bias = "B"
 # | Setting a neuron by hand shows what it can do to the model, but not what it is for. | the dog in the cold creek |
 # | A test catches only what its numbers make visible. | *Catch them all*, `catch_mistakes`, `ffn_forward` |
 # | ReLU gives the answer a crease at each kink, and it lets a positive factor through, but no minus sign. | `merged_counterexample` |
-# | Without an activation, two matrices are one. | `collapse_linear`, `quiz_rank` |
+# | Without an activation, two matrices are one. | the flat sheet, `quiz_rank`, and `collapse_linear`, which is deeper |
 #
 # Each earned answer that is a part of a Transformer is kept in `my_transformer.py`, in the course's folder. The cell below runs the creek model of notebook 00 on it. Does the dog still jump over the cold creek, by
 # your `ffn_forward`?

@@ -88,7 +88,7 @@ The valley's corner changes the slope by 2. Two neurons at 0, turned opposite wa
 #
 # ### Exercise `steepest_counterexample`
 #
-# *{points} · difficulty ●●● · 5 minutes*
+# *{points} · difficulty ●●○ · 5 minutes*
 #
 # Find a network for which it returns a wrong number, as three lists w, b and v of equal length. No w is 0. No number is larger than 1,000, and none is closer to 0 than 0.001,
 # except 0 itself. Any such network earns 1.5 of the 2 points, and the smallest possible one earns both.
@@ -378,7 +378,7 @@ it here. If it shrinks w and b alike, the kink stays where it is. If it shrinks 
 # %% [markdown] text="wake-text"
 # ## Four activations
 #
-# ReLU multiplies x by a share that is 0 or 1. In most newer Transformers the share grows smoothly from 0 to 1 (in SiLU, for positive β).
+# ReLU is x times 0 or 1: all of x passes, or none of it. In most newer Transformers this factor, the share of x that passes, grows smoothly from 0 to 1 (in SiLU, for positive β).
 #
 # | name | value | the share | used in |
 # |---|---|---|---|
@@ -389,7 +389,7 @@ it here. If it shrinks w and b alike, the kink stays where it is. If it shrinks 
 #
 # The two forms of GELU differ by less than 0.0005. That is too little to matter in training, and enough to fail a comparison of two libraries. `F.gelu(x)` is the first form.
 #
-# Look at the curves below, left of 0. ReLU is flat there. From left to right, GELU and SiLU first fall and then rise. Can that wake a neuron that is silent at every
+# Look at the curves below, left of 0. ReLU is flat there. From left to right, GELU and SiLU first fall and then rise. Can that wake a neuron whose sum is below 0 at every
 # dot? Try it. Then try to lose it again.
 
 # %% code="plot-activations"
@@ -412,7 +412,7 @@ veil("Do smooth neurons never die?", "when you have taken a thousand steps from 
 rising side, so these two pull w up. Leave them out, and the neuron wakes at no learning rate of the board.
 
 **A large step kills GELU as well.** Up to a rate of 0.8 it comes back. With 1 it oscillates. At 1.5 and 3 it is lost for good
-within five steps, below zero at every dot. At 2 it takes 365.
+within five steps, below zero at every dot. At 2, oddly, it takes 365 steps.
 
 **From b = −9** the sum is below −8 at every dot. GELU's gradient there is about 10⁻¹⁵, so no step moves anything. SiLU's gradients are 0.0015 and 0.0009, but SiLU falls until
 −1.28, so they push w and b further down.
@@ -512,8 +512,8 @@ quiz_proof = "A"
 # | Without an activation a network is one straight line, however large it is. | the first board |
 # | A ReLU neuron turns the wire at its kink and nowhere else, so after the last kink the wire is straight for ever. | `steepest_counterexample`, *For ever* |
 # | With enough kinks, one hidden layer follows any continuous curve on a closed interval; nothing says that training finds them. | `curve_interpolant`, *Beat the machine* |
-# | Every layer after a fold acts on both halves at once, so a stack of layers can make many kinks with few neurons. | *Fold it* and `deep_square`, both deeper |
-# | A ReLU neuron that is silent for every input is dead on that data, and a smooth one can be lost as well. | *Let it learn*, *Four activations* |
+# | Twice the pieces, a quarter of the gap: n pieces follow x² on [−1, 1] within 1/n². | `relu_interpolant`, the guess about twice the pieces |
+# | A ReLU neuron that is silent for every input is dead on that data. A smooth one is never quite silent, and can be lost all the same. | *Let it learn*, *Four activations* |
 #
 # **Your own part.** The creek model of notebook 00 has 64 neurons with a kink each. Once you have earned `activation`, which is deeper, these kinks are yours.
 #

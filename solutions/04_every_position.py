@@ -17,7 +17,7 @@
 # It answers each word without looking at the others: it never looks *sideways*. And the same word gets the same answer wherever it is in the sentence: the box has no *favourites*. All
 # other boxes are fakes.
 #
-# You can't open a box, but you can change the words. Press the last one, *it*. It becomes *ditch*, and a lamp lights wherever an output has moved. The sign ≠ means: one word, two answers.
+# You can't open a box, but you can change the words. Press the word *it*. It becomes *ditch*, and a lamp lights wherever an output has moved. The sign ≠ means: one word, two answers.
 #
 # One of the nine you have met before.
 #
@@ -83,7 +83,7 @@ veil(
 | 1 | an FFN with ReLU and 24 neurons | real |
 | 2 | a norm over the whole sequence, then an FFN | sideways: every word moves the mean and the spread |
 | 3 | attention that looks back, then an FFN | sideways: from the new word to the end |
-| 4 | an FFN, and something more at the last position | both: the last word looks at *spunky*, and no other word does |
+| 4 | an FFN, and something more at the last position | both: the full stop looks at *spunky*, and no word does |
 | 5 | an FFN with GELU and only 10 neurons | real |
 | 6 | an FFN; at the tenth position it has another W2 | a favourite |
 | 7 | a convolution over three words | both: a word looks at its two neighbours, and at either end it has only one |
@@ -106,7 +106,7 @@ veil(
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# On the right there is only x_t: that is the first rule. And FFN carries no index t: that is the second.
+# On the right there is only $x_t$: that is the first rule. And FFN carries no index t: that is the second.
 #
 # **No looking sideways.** Output t depends on input t and on no other input.
 #
@@ -135,9 +135,18 @@ anatomy.block("04")
 #
 # Make your guess. Below it are that test, `ones`, and five others that people write. Each is an *inspector*: it feeds sentences to a closed box f, and returns `True` if it takes the box for
 # real.
+#
+# | inspector | what it feeds | what it asks |
+# |---|---|---|
+# | `ones` | the same vector at every position | are all outputs equal? |
+# | `zeros` | one word among zeros, at every position in turn | does it always get the same output? |
+# | `first` | two sentences that differ in their first word | do all other outputs stay the same? |
+# | `neighbours` | a new word at every inner position in turn | do the outputs beside it stay the same? |
+# | `mirror` | the sentence turned round | do the outputs turn round with it? |
+# | `shuffle` | the words in another order | do the outputs move along? |
 
-# %% figure="predict-equal-vectors"
-predict("equal_vectors")
+# %% figure="predict-attention-fools"
+predict("attention_fools")
 
 
 # %% code="inspectors" output="fixed"
@@ -202,17 +211,18 @@ def attention(x):
 
 
 torch.manual_seed(0)
-print(f"{'':12}an FFN   attention")
+layers = {"an FFN": FFN(6, 24)}  # after your guess, add "attention": attention
+print(" " * 12 + "".join(f"{name:10}" for name in layers))
 for inspector in (ones, zeros, first, neighbours, mirror, shuffle):
-    verdicts = ("real" if inspector(layer, T=8, d=6) else "a cheat" for layer in (FFN(6, 24), attention))
-    print(f"{inspector.__name__:12}{next(verdicts):9}{next(verdicts)}")
+    verdicts = ["real" if inspector(layer, T=8, d=6) else "a cheat" for layer in layers.values()]
+    print(f"{inspector.__name__:12}" + "".join(f"{verdict:10}" for verdict in verdicts))
 
 # %% [markdown] text="fool_the_inspectors-text"
 # ### Exercise `fool_the_inspectors`
 #
 # *{points} · difficulty ●●● · 15 minutes*
 #
-# Each of the six leaves a gap, and attention fools four of them. **Write one box that fools five.**
+# Each of the six leaves a gap. **Write one box that fools five.**
 #
 # - **Takes** a sentence `X` [T, d] and **returns** a tensor of the same shape. T is at least 6. The inspectors come several times, with other words and lengths.
 # - It has to cheat. We take a sentence of random words, and others in which some of these words come again, moved or among new ones. In most cases a word gets two answers that differ by
@@ -370,7 +380,7 @@ def behind_attention(x):
 
 try:
     for part in (creek_ffn, behind_positions, behind_attention):
-        print(f"{part.__name__:18}", "real" if is_position_wise(part, T=14, d=32) else "a cheat")
+        print(f"{part.__name__:18}", "position-wise" if is_position_wise(part, T=14, d=32) else "not position-wise")
 except NotImplementedError:
     print("This cell lights up when is_position_wise is written.")
 
@@ -382,6 +392,8 @@ except NotImplementedError:
 # `behind_positions` looks at no other word, either. But it adds another vector at each position, so it has favourites.
 #
 # </details>
+#
+# ## The sum around it
 #
 # A block of a Transformer has two halves, attention and FFN. What each half computes is *added* to the x that came into it: the **residual connection**, or skip. The sum that runs through
 # all blocks is the *residual stream*. And somewhere a **norm** brings each token's numbers to one scale. LayerNorm shifts and scales them to mean 0 and variance 1, and then applies a learned
@@ -473,7 +485,7 @@ veil(
     of="pre_norm_size",
     text="""
 What is added is unrelated to what is there, so mean squares add up. With the weights that `nn.Linear` begins with, an FFN adds 0.25 in every block. In the first block, attention adds
-0.4. If it went on like this, 24 blocks would end at
+about 0.4. If it went on like this, 24 blocks would end at
 
 `√(1 + 24 · (0.25² + 0.4²)) = 2.5`
 
@@ -560,7 +572,7 @@ quiz_shared = "B"
 # | A layer is position-wise if each output depends on its own token alone, and equal tokens get equal outputs at every position. An FFN is. What it knows of other tokens, attention has put into its vector before. | the nine boxes, the three parts of box 9 |
 # | Attention that sees all tokens passes a test in which they are equal, or only change their order. A layer with a favourite passes a test that only replaces tokens. | `fool_the_inspectors` |
 # | To catch both, move the tokens and replace one: each token that stays has to take its output along. | `is_position_wise` |
-# | A test can only catch. If a layer gives equal words of one sentence equal answers, some position-wise function answers that sentence the same. | the inspection's second goal, `position_wise_twin` |
+# | A test can show that a layer cheats, never that it does not. If a layer gives equal words of one sentence equal answers, some position-wise function answers that sentence the same. | the inspection's second goal, `position_wise_twin` |
 # | The FFN's output is added to its input, so both have to be equally wide. With pre-norm and random weights the sum grows from block to block. | `residual_sublayer`, the guess about 24 blocks |
 #
 # **Your own part.** Your `residual_sublayer` carries the stream past the FFN in the model of notebook 00. `machine()` runs it.

@@ -146,7 +146,7 @@ def count_block(d, f, n_heads, n_kv=None, head_dim=None, gated=False, bias=False
 # Fifteen published models, each drawn as a bar of the same length. Besides attention and FFN there is a third part, the **embeddings**: a table with one vector of d_model numbers for each token
 # that the model knows. Some models have a second such table for the output.
 #
-# The card describes one of the models. Which bar is it? Nobody knows these numbers by heart, but you can weigh. *Is the vocabulary large for so few blocks? Are keys shared? Is there a
+# The card describes one of the models. Which bar is it? Nobody knows these numbers by heart, but you can weigh them. *Is the vocabulary large for so few blocks? Are keys shared? Is there a
 # second attention?*
 
 # %% figure="bars"
@@ -265,6 +265,12 @@ except NotImplementedError:
     print("This cell lights up when audit_file is written.")
 
 # %% [markdown] text="read-text"
+# <details><summary>What is the 25th square?</summary>
+#
+# BERT has one more layer behind its last block, called the *pooler*. This model carries it along and does not use it.
+#
+# </details>
+#
 # ## What a step reads
 #
 # Parameters say what a model holds. When it writes, they have to be **fetched** from memory: it makes one new token in a step, and for that it reads all its matrices once (of an input table one row; of a mixture's FFNs, those in use). It also
@@ -285,7 +291,7 @@ controls.show(
 # Set the sliders to the guess, 4,096 tokens and 64 people. Then choose LLaMA-3 8B, and Gemma-1 2B. Of what LLaMA 7B keeps, LLaMA-3 8B keeps a quarter, all of it
 # by sharing. Gemma-1 2B keeps a twenty-eighth: an eighth by sharing, and the rest because it is smaller.
 #
-# So a share of the parameters tells what a model holds, and not what its steps read. In a large model and for short texts these are mostly the FFN's weights.
+# So a share of the parameters tells what a model holds, and not what its steps read. What a step reads is, in a large model and for short texts, mostly the FFN's weights.
 # With many people and long texts they can be mostly keys and values, as in LLaMA 7B. Sharing keys puts that off.
 
 # %% [markdown] text="quiz_count-text"
@@ -459,7 +465,7 @@ except NotImplementedError:
     print("This cell lights up when cost_of_a_step is written.")
 
 # %% [markdown] text="steps-after"
-# Compare the last two lines. With a cache of 1 GB for each of 64 people the A100 writes less than a fifth as many tokens. And its two times never meet: however many people ask, it waits
+# Compare the last two lines. With a cache of 1 GB for each of 64 people the A100 writes less than a fifth as many tokens. (Weights and caches together are 85 GB, and an A100 has 80. So they would not even fit, which is another reason to share keys.) And its two times never meet: however many people ask, it waits
 # for its memory. The laptop computes so slowly that they do meet, at 30 people.
 
 # %% [markdown] text="reading-text"

@@ -57,11 +57,11 @@ play(forget.one())
 # %% figure="forget-after"
 veil(
     "What have you pressed out?",
-    "when Bamaba has forgotten",
-    of="forget_one.forgets",
+    "when both of Bamaba's goals are settled",
+    of="forget_one.one",
     text="""
-No neuron is *the* memory of oats. Sixteen and more push oats for Bamaba, and each of them pushes something for other people too. Each question lights about half of
-the 128 neurons, and each question another half. So the store has neither a drawer for each fact nor an even blur: a fact is a sum of many small pushes, a few of them larger than the rest.
+No neuron is *the* memory of oats. Thirty-four push oats for Bamaba, and the board shows the strongest sixteen. Each of them pushes something for other people too. A question lights about half of
+the 128 neurons, and each question a different half: any two share about 33. So the store has neither a drawer for each fact nor an even blur: a fact is a sum of many small pushes, a few of them larger than the rest.
 
 Oats lead by 8.1. A neuron counts by what it does to this *lead*: what it adds to oats, less what it adds to the rival. Neuron 80 counts for most, and without it oats still
 lead by 0.4. Two neurons are enough, and not always the strongest: try 41 and 74. They take only 4.9 from oats, but they also held *flutes* down.
@@ -94,7 +94,7 @@ And the dark squares? They are people who needed the same neurons.
 # | **coefficient** | how strongly it fires for this x: h_j = relu(x · key_j + b1_j) | a single number, no weight |
 # | **value** | what it writes, times the coefficient | `linear2.weight[:, j]` |
 #
-# Some pages write “Hidden (values)”, and so call the firing a value. But a value is stored: it is the same for every x. How strongly a neuron fires changes with x. So the output is a sum of what the neurons write:
+# Be careful with drawings that label the hidden layer “values”: what they mean is the firing. A value is stored, and it is the same for every x. How strongly a neuron fires changes with x. So the output is a sum of what the neurons write:
 #
 # $$\mathrm{FFN}(x) = b_2 + \sum_j h_j \cdot \mathrm{value}_j$$
 #
@@ -260,7 +260,7 @@ So what else is lost depends on the choice and on how long one looks. The rest r
 #
 # *{points} · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
 #
-# Find neurons for which it returns a wrong number: three numbers for each neuron, what it writes to an output of length 3. Any such list earns most of the points. How few neurons can you do it with?
+# Find neurons for which it returns a wrong number: three numbers for each neuron, what it writes to an output of length 3. Each is 0, or between 0.001 and 1,000 in size. Any such list earns most of the points. How few neurons can you do it with?
 
 
 # %% code="spare"
@@ -385,26 +385,22 @@ except (NotImplementedError, TypeError, ValueError):
 #
 # ## One neuron, one rule
 #
-# Random questions have nothing in common. Sentences do, so in the creek model a neuron can listen for what many of them share. Its attention only averages the words, so we can say how strongly each word speaks to a key. Here are two
-# of its neurons. Each line compares words of one kind: a number with + lifts the neuron more than the line's mean does. In the last line are the pushes on the words that the model may say, for a firing of strength 1.
+# Random questions have nothing in common. Sentences do, so in the creek model a neuron can listen for what many of them share. Its attention only averages the words, so we can say how strongly each word speaks to a key. Here is
+# neuron 10. Each line compares words of one kind: a number with + lifts the neuron more than the line's mean does. In the last line are the pushes on the words that the model may say, for a firing of strength 1.
 
 # %% code="rules-read" output="fixed"
 model = toy_transformer.load()
 named = {name.neuron: name for name in toy_transformer.names(model) if name.good}
-for neuron in (10, 33):
-    print(f"neuron {neuron}, “{named[neuron].words}”. Its key listens to")
-    heard, value = toy_transformer.key_scores(model, neuron), toy_transformer.value_scores(model, neuron)
-    for group in (world.PLACES, world.WEATHERS, world.MOODS):
-        told = heard[world.numbers(group)]
-        pairs = zip(group, (told - told.mean()).tolist(), strict=True)
-        print("   ", "  ".join(f"{word} {number:+.0f}" for word, number in pairs))
-    print(
-        "  its value pushes",
-        ", ".join(f"{word} {value[world.NUMBER[word]]:+.1f}" for word in (*world.WAYS, *world.FEELINGS)),
-    )
+heard, value = toy_transformer.key_scores(model, 10), toy_transformer.value_scores(model, 10)
+print("The key of neuron 10 listens to")
+for group in (world.PLACES, world.WEATHERS, world.MOODS):
+    told = heard[world.numbers(group)]
+    pairs = zip(group, (told - told.mean()).tolist(), strict=True)
+    print("   ", "  ".join(f"{word} {number:+.0f}" for word, number in pairs))
+print("Its value pushes", ", ".join(f"{word} {value[world.NUMBER[word]]:+.1f}" for word in (*world.WAYS, *world.FEELINGS)))
 
 # %% [markdown] text="knock-rule-text"
-# The key of neuron 10 hears cold, and it hears water. It also hears the mood, and not weakly: *spunky* lifts the neuron nearly as much as *creek* does. Now it is taken out, and with it the other neuron called “cold water”.
+# The key of neuron 10 hears cold, and it hears water. It also hears the mood, and not weakly: *spunky* lifts the neuron nearly as much as *creek* does. Now it is taken out, and with it a second neuron, to which notebook 02 gave the same name.
 
 # %% figure="predict-rule-out"
 predict("rule_out")
@@ -434,11 +430,11 @@ for rule in kinds:
 # %% [markdown] text="rule-text"
 # The percentages say how sure the model is of the right word, *over* or *into*, in scenes that it has never read about.
 #
-# So neuron 10 fires for cold water, and pushes *over*. And the mood? At cold water the neuron fires 1.42 for the spunky and 1.41 for the timid. The key hears the mood, but the firing does not show it, because the key hears the verb as well. The spunky always *jump*, the timid always *creep*: by their mood the timid are 1.2 behind, by their verb 1.2 ahead. So do not judge a neuron by a part of what it reads. Look at when it fires.
+# So neuron 10 fires for cold water, and pushes *over*. And the mood? At cold water the neuron fires 1.42 for the spunky and 1.41 for the timid. The key hears the mood, but the firing does not show it, because the key hears the verb as well. The spunky always *jump*, the timid always *creep*. Attention takes the mean of eleven words, so of the distance between *spunky* and *timid* an eleventh arrives, which is 1.2 against the timid. But the neuron reads the verb as well, and there the timid are 1.2 ahead. So do not judge a neuron by a part of what it reads. Look at when it fires.
 #
 # **Write a rule.** In the next figure a neuron is made by hand, and nothing is trained:
 #
-# - its **key** adds up four readings of x: water or land, cold or warm, spunky or timid, and whether this is the position for *over* or *into*;
+# - its **key** adds up four directions, which are read off from the sentences of training. One tells water from land, one cold from warm, one spunky from timid, and one this position from all others;
 # - its **bias** is a threshold;
 # - its **value** points along one word.
 
@@ -488,7 +484,7 @@ quiz_value = "B"
 #
 # *question M6 · {points}, graded by your instructor · 10 minutes*
 #
-# “Facts live in the FFN.” One reads that it holds nearly all that a model has learned, in neurons for “is a capital city” or “is past tense”. The last section of this notebook, *Where does knowledge live?*, has what papers found.
+# “Facts live in the FFN.” You will read that it holds nearly all that a model has learned, in neurons for “is a capital city” or “is past tense”. The last section of this notebook, *Where does knowledge live?*, has what papers found.
 #
 # 1. Give one published result that speaks for it, and say what was measured or changed.
 # 2. Give one that speaks against it, or limits it, and say how.
@@ -519,7 +515,7 @@ quiz_value = "B"
 # |---|---|
 # | An FFN's output is a sum: each neuron that fires writes its value, times how strongly it fires. | `decompose_output`, `spare_counterexample`, `quiz_value` |
 # | A fact rests on several neurons, and each of them serves many facts: no neuron is one fact. | Bamaba's two levels, `silence_strongest`, the guess about the strongest |
-# | Who else forgets depends on which neurons I choose, and for many people I find no clean choice. | Gofine, `forget_one` |
+# | Who else forgets depends on which neurons you choose, and for many people there is no clean choice to be found. | Gofine, `forget_one` |
 # | In a fuller store a fact is carried by nearly as many neurons, but one push outweighs its lead, so one loss is enough. | the guess about 2,048 facts, the fuller store |
 # | A key, a threshold and a value write one fact, or one rule where questions have something in common. | `write_fact`, the two guesses about rules |
 #
@@ -667,3 +663,7 @@ def attention_only(seed, softmax=True, d=32, heads=4):
 
 for label, softmax in (("attention alone", True), ("a plain average", False)):
     print(label, "knows", ", ".join(f"{attention_only(seed, softmax):.0%}" for seed in bar(5, label)))
+
+# %% [markdown] text="attention-after"
+# Attention alone knows all 512. How much it takes of each token depends on both, and that is not linear. The plain average adds what the subject says for an answer to what the relation says for it. Such a sum was enough for
+# about two facts in five.

@@ -52,7 +52,7 @@ A product of two lines is a number times x², plus a number times x, plus a numb
 That is why one neuron can follow x² for ever, and why no number of them can make the valley. With ReLU it is the other way round: two neurons make the valley, but after their last kink
 they are straight for ever.
 
-And in a network, where a token has many entries? Start at a token and walk straight on. Along the walk each reading is a straight line, so the output is again one parabola.
+And in a network, where a token has many entries? Start at any token vector and move in a straight line. Along the walk each reading is a straight line, so the output is again one parabola.
 """,
 )
 
@@ -92,7 +92,7 @@ predict("cold_times_water")
 # Do two bilinear neurons compute the same thing, for every x? A classmate has written code that decides it from their keys. It knows that a factor can move: if one neuron's gate is twice the other's, and its up is half of the other's up, the
 # two products are equal. So the code looks for the number that makes one gate of the other, and for the number that makes one up of the other. If both exist, and their product is 1, it says `True`. Otherwise it says `False`.
 #
-# We tried it on 10,000 random pairs, and on 10,000 in which a factor had moved. It was right each time. It is wrong all the same.
+# It passed 20,000 tests, half of them with a factor moved. It is wrong all the same. Which pairs did those tests never contain?
 #
 # - **Find** two neurons about which it gives the wrong answer.
 # - **Write** them as four lists of numbers: gate and up of the first neuron, gate and up of the second. All four are equally long, because each has one number for each entry of x. None is all zeros.
@@ -178,6 +178,8 @@ veil(
     "when you have settled the sigmoid",
     of="product_bent.shut",
     text="""
+A gate that shuts lets each side of 0 have a neuron of its own. A sigmoid gate shuts as well, but it never opens beyond 1.
+
 | the neuron | x² ± 1 for ever | the valley |
 |---|---|---|
 | plain, ReLU | never | two neurons |
@@ -185,8 +187,7 @@ veil(
 | GLU, a sigmoid gate | never | two neurons |
 | ReGLU, GEGLU, SwiGLU | two neurons | two neurons |
 
-A gate that shuts lets each side of 0 have a neuron of its own. `silu(x)·x + silu(−x)·(−x)` is x², exactly, because σ(x) + σ(−x) = 1. A sigmoid never gets beyond 1, so far out it lets
-through a straight line or nothing. And if up is held at 1, a ReGLU neuron is a plain ReLU neuron.
+`silu(x)·x + silu(−x)·(−x)` is x², exactly, because σ(x) + σ(−x) = 1. A sigmoid gate alone lets through, far out, a straight line or nothing. And if up is held at 1, a ReGLU neuron is a plain ReLU neuron.
 """,
 )
 
@@ -213,7 +214,7 @@ through a straight line or nothing. And if up is held at 1, a ReGLU neuron is a 
 # - **B.** Far out on each side, such a network comes near a parabola, a straight line or a constant, however many neurons it has. The function does not.
 # - **C.** Such a network never jumps, however many neurons it has. The function does.
 #
-# Begin with x·|x|: until it is right, the other five earn nothing. sign(x) is −1 left of 0, 1 right of 0, and 0 at 0. The check looks at x as large as 1,000,000 and as small as 0.0001, on both sides of 0.
+# Begin with x·|x|, which shows that you can write a network. Until it is right, the other five earn nothing, since five letters can be guessed. sign(x) is −1 left of 0, 1 right of 0, and 0 at 0. The check looks at x as large as 1,000,000 and as small as 0.0001, on both sides of 0.
 #
 # Stuck? Run `hint("gate_or_flag")` in a cell of your own.
 
@@ -274,7 +275,7 @@ controls.show(
 )
 
 # %% [markdown] text="matched-text"
-# ## Two thirds of four
+# ## A fair width
 #
 # Is the gate worth its price? A gated FFN has three matrices, a plain one has two. At equal width the gated one has 1.5 times as many weights, and if it wins, that may be only because it is larger. So in a fair contest the gated FFN is two thirds as wide: three matrices of width 8/3·d_model
 # have as many weights as two of width 4·d_model. LLaMA-1 follows this rule.
@@ -327,7 +328,7 @@ figure.supxlabel("share of the facts that are known, fifteen runs each (SiLU is 
 plt.show()
 
 # %% [markdown] text="table-text"
-# [Allen-Zhu and Li 2024](https://arxiv.org/abs/2404.05405), who measure how many facts a model can hold, report the opposite for short training: with 100 exposures of each fact, models
+# [Allen-Zhu and Li 2024](https://arxiv.org/abs/2404.05405), who measure how many facts a model can hold, report the opposite of our contest, for short training: with 100 exposures of each fact, models
 # with a gated FFN stored **less** than those with a plain one, by a factor of about 1.3.
 #
 # ## Shazeer's table
@@ -355,6 +356,8 @@ plt.show()
 # | more than 2 | 9 in 100 | 71 in 100 |
 # | more than 4 | fewer than 1 | 13 in 100 |
 # | more than 6.5 | fewer than 1 | 2 in 100 |
+#
+# In large samples the 9 would be a 5. Four runs tell the scatter itself only roughly. The paper does not say that the first column is the mean of those four runs; we read it so.
 
 # %% figure="predict-beyond-luck"
 predict("beyond_luck")
@@ -447,6 +450,8 @@ anatomy.block("07")
 # ## One key for both
 #
 # *deeper: the core path ends above*
+#
+# What does a gated neuron become if its gate and its up have the same key? Each kind becomes a plain activation. Guess which, then run the cell.
 
 # %% code="tied" output="fixed"
 # What becomes of the kinds if gate and up have one key?

@@ -62,7 +62,7 @@ play(router.plane())
 # %% figure="plane-after"
 veil(
     "How did the runs learn?",
-    "when you have found a run that ends as well as your hand",
+    "when a run has done as well as you did by hand",
     of="router_plane.learn",
     text="""
 Router and experts learned together, 512 new tokens a step. Two aids took part. A small loss rewards an even load; that is the subject of notebook 09. And noise on the logits
@@ -70,7 +70,7 @@ sends a token to another expert now and then. Of seven weights for that loss we 
 dots, as yours are. So only the arrows are compared.
 
 The lower line of small dots is an experiment: these runs began with arrows like yours. Most of them keep the good division, so it can be held. But none of the sixteen that began at random found
-it. Look at the end of run 1: one expert has no dots, and its neighbours have too many.
+it. So the run that you found is a lucky one. Look at the end of run 1: one expert has no dots, and its neighbours have too many.
 """,
 )
 
@@ -92,7 +92,7 @@ it. Look at the end of run 1: one expert has no dots, and its neighbours have to
 # So each expert gets one number from each token, its **logit**, and the token goes to the expert with the largest. Most models do without a bias, as the board does.
 #
 # Two experts are equally wanted where their logits are equal, and that is a straight line. In more dimensions it is a flat sheet. So an expert's region has no dents: **if two tokens go to
-# one expert, so does every token between them.** With more experts for a token, this holds for a whole set of them: all tokens that go to the same two. No choice of weights changes that, and no bias does. What lies between can go elsewhere only if the layers below
+# one expert, so does every token between them.** With two experts for a token, the same holds for pairs: between two tokens with the same pair, every token has that pair. No choice of weights changes that, and neither does a bias. What lies between can go elsewhere only if the layers below
 # the router move the tokens first.
 #
 # ## Two experts for a token
@@ -213,7 +213,7 @@ predict("gate_of_one")
 #
 # *{points} · difficulty ●●○ · 6 minutes*
 #
-# Find two logits, from −10 to 10, what the two experts say, and a target, for which it is wrong. A slope below a millionth counts as 0. Any such token earns most of the points. How few numbers
+# Find two logits, from −10 to 10, what the two experts say, and a target, for which it is wrong. A slope that is small because a gate is nearly shut does not count as 0. Any such token earns most of the points. How few numbers
 # does each expert have to say?
 
 # %% code="router_learns"
@@ -244,7 +244,7 @@ router_learns_counterexample = (
 # %% [markdown] text="trap-text"
 # ### What it costs
 #
-# Back to one expert for each token, with the gate divided by itself. Does it matter that the router learns nothing? Here each of eight clusters has a linear map of its own, and eight experts have to learn them.
+# Back to one expert for each token, with its gate renormalised, so that it is always 1. Does it matter that the router learns nothing? Here each of eight clusters has a linear map of its own, and eight experts have to learn them.
 # A stroke is one of fifteen stored runs, and a dot is a run of yours, from the same start for both gates.
 
 
@@ -319,7 +319,7 @@ controls.show(
 # | gpt-oss-120b | 128 | 4 | 116.8 billion | 5.7 billion | [OpenAI 2025](https://arxiv.org/abs/2508.10925) |
 # | DeepSeek-V3 | 256 and 1 shared | 8 and the shared | 671.0 billion | 37.6 billion | [DeepSeek-AI 2024](https://arxiv.org/abs/2412.19437) |
 #
-# The sizes are from the sources. The parameters are counted by this course's atlas, with the whole input table. A token reads one row of it, so makers who leave it out say less: 5.1 billion for gpt-oss-120b.
+# The sizes are from the sources. The parameters are counted by this course's atlas, which counts the table of all tokens' input vectors whole. A token reads one row of that table, so makers who leave it out say less: 5.1 billion for gpt-oss-120b.
 # 8x7B is not 56 billion, because only the FFN is there eight times.
 #
 # So a mixture does not save memory. Against a dense model of the same total it saves **work**. With the same computational resources, the Switch Transformer was trained to the quality of its dense
@@ -347,16 +347,16 @@ for row, part in enumerate(parts):
     plt.plot(shares, [row] * len(shares), "|", markersize=13, color=style.CHOSEN)
 told = [run["told"] for run in world_experts.stored()["fresh"].values()]
 plt.plot(told, [3.5] * len(told), "|", markersize=13, color=style.LOST)
-plt.yticks([0, 1, 2, 3.5], [f"the choice: {name}" for name in parts.values()] + ["what it tells of the scene"])
+plt.yticks([0, 1, 2, 3.5], [f"{name} → expert" for name in parts.values()] + ["expert → the scene"])
 plt.gca().invert_yaxis()
-plt.title("What settles the choice of an expert, in fifteen other runs")
-plt.xlabel("share of what there is to know: 1 would settle it completely")
+plt.title("What tells the expert, and what the expert tells, in fifteen other runs")
+plt.xlabel("how much the first tells about the second: 1 is everything")
 plt.show()
 
 # %% [markdown] text="subject-after"
 # The first three rows add up to 1 in each run: most of the choice is settled by the position in the sentence, and less of it by the scene. The reverse is weaker still. Whoever knows a word's
 # expert, and nothing else, knows next to nothing of the scene. That holds on average over all words. In run 2, all eight words from *warm* to *jump* go to expert 0 when it
-# is warm; but it gets other words in the cold as well. In this world each position holds the same kind of word, so the model can't say which of the two its router looks at.
+# is warm; but it gets other words in the cold as well. In this world a position always holds the same kind of word, so nobody can tell whether the router looks at the position or at the word.
 #
 # The makers of Mixtral looked at theirs. They [saw no clear division by topic](https://arxiv.org/abs/2401.04088), of papers on biology or philosophy, say. What patterns there were had to do with syntax, such as the indentation of code.
 # The makers of OLMoE, with 64 smaller experts, [report high specialization](https://arxiv.org/abs/2409.02060). So an expert is first of all a part of the parameters. Whether it becomes more
@@ -368,16 +368,16 @@ plt.show()
 #
 # ### Question `quiz_middle`
 #
-# With k = 2 the tokens x and y both go to experts 2 and 5. Their mean (x + y)/2 is a token, too. Where does it go?
+# With k = 2 the token x goes to experts 2 and 5, and the token y to experts 2 and 7. Their mean (x + y)/2 is a token, too. Is expert 2 surely one of its two?
 #
-# - **A.** To 2 and 5.
-# - **B.** That depends on the router: a third expert may be ahead in the middle.
-# - **C.** To 2 and 5 if x and y are close together; otherwise one can't say.
+# - **A.** Yes, because an expert's region has no dents.
+# - **B.** No: 5 and 7 can both be ahead of 2 there.
+# - **C.** Only if x and y are equally long.
 
 # %% quiz="quiz_middle"
 quiz_middle = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
-quiz_middle = "A"
+quiz_middle = "B"
 ### END SOLUTION
 
 # %% [markdown] text="quiz_same-text"
@@ -576,6 +576,8 @@ controls.show(
 #
 # Fast implementations do it like this, with a kernel in step 4 that takes all segments at once. PyTorch's is called `F.grouped_mm`.
 #
+# If the experts have dropout, compare two implementations in eval mode. In training mode such a layer does not even agree with itself.
+#
 # ### Exercise `moe_sorted`
 #
 # *{points} · difficulty ●●● · 18 minutes · deeper*
@@ -604,9 +606,6 @@ def moe_sorted(x, idx, w, experts):
 
 
 # %% [markdown] text="router_gradient-text"
-# One more trap: a mixture is often built from an FFN with its defaults, and so with dropout inside each expert. That can be meant. But in training mode such a
-# layer does not even agree with itself, so compare two implementations in eval mode.
-#
 # ### Exercise `router_gradient`
 #
 # *{points} · difficulty ●●○ · 10 minutes · deeper*

@@ -14,7 +14,7 @@
 # # 09 · The river
 #
 # Eight experts share the tokens of a plane. A router gives each token a score for every expert and sends it to the best one, and whoever is chosen learns. Expert 0 has a head start: its bias in the router
-# begins at 3, and is trained like all else. Press **Play**, and the river shows how large a share of the tokens each expert gets. Then choose a cure that brings the others to work, drag α, and let it play again.
+# begins at 3, and is trained like everything else. Press **Play**, and the river shows how large a share of the tokens each expert gets. Then choose a cure that gets the others working, drag α, and let it play again. There are two cures. The *balance loss* is a second loss, with weight α, that asks for an even load. The *selection bias* helps idle experts when the choice is made. You will meet both again below.
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times.</span>
 
@@ -54,7 +54,7 @@ Without a cure it does not happen to all. The sixteen small strokes are other ru
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | {minutes} minutes on the core path; {more} more for question M11 and the part *Deeper* |
+# | **Time** | {minutes} minutes on the core path; {more} more for question M9 and the part *Deeper* |
 # | **You need** | `08_experts` |
 # | **Points** | {points} |
 
@@ -70,13 +70,13 @@ anatomy.block("09")
 # You need two lines of notebook 08. The router gives each of T tokens a **logit** for each of E experts, and softmax makes **probabilities** p of them. The k most probable experts are
 # chosen, `idx` [T, k], and their outputs are added, each weighted with its probability. One entry of `idx` is a **slot**, so T tokens have k·T slots.
 #
-# On the river, where an output of 0 has an error of about 1, you have seen that a load can be fair while the error is larger than without a cure. What would be useful? An expert for each cluster. How can one tell that from a
+# On the river you have seen that a load can be fair while the error is larger than without a cure. What would be useful? An expert for each cluster. How can one tell that from a
 # table of who goes where? A classmate asks for two things: no two clusters have the same favourite expert, and the load is even. We tried the code below on 10,000 random tables,
 # and on 10,000 in which each cluster had an expert to itself. It was right each time. It is wrong all the same.
 #
 # ### Exercise `own_expert_counterexample`
 #
-# *{points} · difficulty ●●○ · 4 minutes*
+# *{points} · difficulty ●○○ · 4 minutes*
 #
 # Find a table about which it is wrong. Each row is a cluster and has the shares of its tokens that go to each expert, so it adds up to 1. There are as many experts as clusters, and
 # clusters are equally large. Any such table earns most of the points. How few clusters can you do it with?
@@ -112,7 +112,7 @@ own_expert_counterexample = [[0.6, 0.4], [0.4, 0.6]]  # even, and each expert ha
 # added to that of the task with a weight α, the one that you have dragged on the river.
 #
 # The factor E makes an even load give 1, for any number of experts. It is easily spoiled: code that divides by T and forgets the k slots gives k for an even load, as
-# [a widely used library](https://github.com/huggingface/transformers/issues/43688) did, and the same α then weighs k times as much.
+# [a widely used library](https://github.com/huggingface/transformers/issues/43688) has done, and the same α then weighs k times as much.
 
 # %% figure="predict-below-one"
 predict("below_one")
@@ -232,15 +232,15 @@ def balance_step(logits, idx, b, u):
 # %% [markdown] text="cures-text"
 # ## Cures side by side
 #
-# Now your step trains a mixture. The toy is larger than the river: a token has 16 numbers, eight clusters have a linear map each to learn, and there are 300 steps. Its errors are
-# about a fifteenth of the river's, and an output of 0 would have 0.26.
+# Now the cures train a larger mixture. The dots are runs of your own `balance_step`, once it is written. This toy is larger than the river: a token has 16 numbers, eight clusters have a linear map each to learn, and there are 300 steps. Its errors are
+# about a fifteenth of those on the river.
 
 # %% figure="predict-which-alpha"
 predict("which_alpha")
 
 # %% [markdown] text="cures-run-text"
-# The two rows “none” are what a cure has to beat; in one of them the scores are sigmoids, as they are with a bias, unless its name says softmax. Each stroke is a run that we stored, fifteen in a row: on the left with a head start of 3 for expert 0, on the
-# right without. Put the cures that you bet on into `mine`, by the names of their rows, and run the cell. Their strokes appear, and a dot for a run with your own step.
+# The rows “none” and “none, sigmoid” have no cure. A loss has to beat the first, and so has the bias with softmax. Every other bias has to beat the second. Each stroke is a run that we stored, fifteen in a row: on the left with a head start of 3 for expert 0, on the
+# right without. A row without strokes is empty until you bet on it: put the cures that you bet on into `mine`, by the names of their rows, and run the cell. Their strokes appear, and a dot for a run with your own step.
 
 
 # %% code="cures"
@@ -388,10 +388,10 @@ quiz_two_logs = ...  # "A", "B" or "C"
 quiz_two_logs = "A"
 ### END SOLUTION
 
-# %% [markdown] text="M11-text"
+# %% [markdown] text="M9-text"
 # ### In your own words
 #
-# *question M11 · {points}, graded by your instructor · 10 minutes*
+# *question M9 · {points}, graded by your instructor · 10 minutes*
 #
 # What does a balance loss trade away?
 #
@@ -401,7 +401,7 @@ quiz_two_logs = "A"
 #
 # Four to eight sentences are enough. Write into the cell below.
 
-# %% [markdown] question="M11" points=3
+# %% [markdown] question="M9" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) The task wants each token at the expert that treats it best; the loss wants every expert to be wanted equally often, whatever the tokens are. They disagree where tokens are not evenly
 # distributed: if half of all tokens belong to one cluster, an even load must split that cluster over several experts, or mix others in. The gradient of the loss **pulls the routing away from what the task wants**. It buys use of all

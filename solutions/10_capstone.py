@@ -16,8 +16,8 @@
 # The creek model of notebook 00 has one block: attention, and an FFN behind it. Other small Transformers have learned the same sentences, some with an FFN and some without. There are twenty runs of
 # each kind. Afterwards each run met 1,792 new scenes, and had to say whether the creature jumps over the water or into it.
 #
-# Which kind is better? Pull a lever, and one of its twenty runs is drawn and drops a dot. Stop when you dare to say it. Then look where a
-# thousand others were who stopped there.
+# Which kind is better? Pull a lever, and one of its twenty runs is drawn and drops a dot. Stop when you dare to say it. Then see what a
+# thousand others saw who stopped at the same place.
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times.</span>
 
@@ -102,14 +102,14 @@ So a lead by itself says nothing. One has to know how large a lead two *equal* k
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | {minutes} minutes on the core path; {more} more for the part *Deeper*, with question M10 |
+# | **Time** | {minutes} minutes on the core path, which shows our runs; {more} more for all that is *deeper*: `Block` and `generate`, with runs of your own, and question M11 |
 # | **You need** | `01_attention`, `02_feed_forward`, `04_every_position`; for the kinds `07_gated`, `08_experts` and `09_balance` |
 # | **Points** | {points} |
 
 # %% [markdown] text="dare-text"
-# ## Write the rule
+# ## Write the strategy
 #
-# You have dared by feeling. Now write a rule that dares for you. It pulls the levers itself, and says at the end which kind is better, or that it can't say.
+# You have dared by feeling. Now write a strategy that dares for you. It pulls the levers itself, and says at the end which kind is better, or that it can't say.
 #
 # ### Exercise `dare`
 #
@@ -139,7 +139,7 @@ def dare(pull):
 
 
 # %% [markdown] text="verdicts-text"
-# What does your rule say of our own runs? The board used three of the four kinds below. Now no run comes twice: there are only the twenty that were made.
+# What does your strategy say of our own runs? The board used three of the four kinds below. Now no run comes twice: there are only the twenty that were made.
 
 # %% code="verdicts"
 runs = {name: [share >= creek.RULE_THRESHOLD for share in right["way"]] for name, right in creek.stored()["right"].items()}
@@ -153,10 +153,10 @@ except NotImplementedError:
 
 # %% [markdown] text="verdicts-after"
 # With an FFN, a single block finds the rule more often: in 14 of 20 runs against 5. But the FFN also makes the block three times as large. Three blocks of attention are of equal size, and
-# they found the rule in 18 runs. Does that show that they are *better* than one block with an FFN? A cautious rule can't say. On the board their twenty runs were the truth. Here they are only twenty
+# they found the rule in 18 runs. Does that show that they are *better* than one block with an FFN? A cautious strategy can't say. On the board their twenty runs were the truth. Here they are only twenty
 # pulls.
 #
-# One thing needs no counting. Runs without any FFN found the rule, five of the single blocks among them. So at this task an FFN makes the rule easier to find, and is not **needed**. In notebook 00 it
+# One thing needs no counting. Runs without any FFN found the rule, five of the single blocks among them. So at this task an FFN is not **needed**. Adding one helps a single block, and so does adding two blocks of attention. These runs can't say which helps more. In notebook 00 it
 # was: its attention averages with weights that don't depend on the words, so without the FFN everything before the scores is linear.
 #
 # ## One thing at a time
@@ -176,7 +176,7 @@ play(orders.grid())
 veil("What else decides?", "when you have found the four", of="orders.both", text=f"""
 One drawing of the weights finds the rule in all eight orders, and one in none. For the six others it depends on the order.
 
-A very small thing can decide, too. In {orders.count_nudged()} of the 64 runs we moved a single weight by a millionth, and changed nothing else. {orders.count_turned()} of them ended on the other side of 95 %.
+A very small thing can decide, too. In {orders.count_nudged()} of the 64 runs we moved a single weight by a millionth, and changed nothing else. Of these, {orders.count_turned()} ended on the other side of 95 %.
 Computers do not all round their sums alike, so with our weights and our order you may get another result.
 
 So one run shows only what *can* happen. And whoever reports runs has to say what differed between them.
@@ -233,7 +233,7 @@ controls.show(figures.block, kind=controls.choice("feed-forward", figures.KINDS,
 #
 # Put the block together. `FFN`, `SwiGLU` and `MoE` are ready made in the first cell.
 #
-# - **Takes** `kind`: `'none'`, `'relu'`, `'swiglu'` or `'moe'`; then `d_model`, `n_heads` and `d_ff`, the width of the FFN or of each expert. 'none' ignores it, and ends after the first formula: out = z.
+# - **Takes** `kind`: `'none'`, `'relu'`, `'swiglu'` or `'moe'`; then `d_model`, `n_heads` and `d_ff`, the width of the FFN or of each expert. 'none' ignores `d_ff`, and ends after the first formula: out = z.
 # - **`forward`** takes `x` [B, T, d_model], any B and T, and returns a tensor of the same shape.
 # - **Attention** is causal and has `n_heads` heads. Write it, or use `nn.MultiheadAttention` or `F.scaled_dot_product_attention`. Apart from the mask, it knows nothing of positions.
 # - **Norms** are `nn.LayerNorm(d_model)`, or your own with a learned gain that starts at one. Queries, keys and values all read norm1(x), which is normed once.
@@ -297,7 +297,9 @@ try:
     print(f"over or into: right in {known['way']:.0%}; glad or sorry: right in {known['feeling']:.0%}")
     print(creek.tell(reader, "the creek was cold and the spunky dog wanted to jump"))
 except NotImplementedError:
-    print("This cell lights up when Block is written.")
+    ours = creek.stored()["right"]["relu"]
+    print("Your own run comes when Block is written. The first of our twenty runs:")
+    print(f"over or into: right in {ours['way'][0]:.0%}; glad or sorry: right in {ours['feeling'][0]:.0%}")
 
 # %% [markdown] text="cloud-text"
 # Here is your run among ours. Each dot is a run of 1,500 steps.
@@ -361,10 +363,18 @@ try:
     written = [f"**temperature {heat}:** {english.write(writer, 'When a class', generate, heat)}" for heat in (0.0, 0.5, 1.0)]
     veil("What does it write?", "when you have guessed", of="fifteen_seconds", text="\n\n".join(written).replace("_", "\\_"))
 except NotImplementedError:
-    print("This cell lights up when Block is written.")
+    ours = english.stored()["bits per character"]["swiglu"]
+    print("Your own blocks write when Block is written. The guess above says what ours wrote.")
+    print(f"{sum(ours) / len(ours):.2f} bits for each character that they had not seen: the mean of {len(ours)} runs of ours")
 
 # %% [markdown] text="english-after"
 # The text is so short that your blocks have read it nearly nine times. What should happen to the bits of new text if they read it thirty-five times? Set `steps` to 1,600, and wait a minute.
+#
+# <details><summary>What happened here</summary>
+#
+# In three runs of ours the bits went up, from 1.69 to 1.96, 1.97 and 1.99. More of the same text made them worse at new text.
+#
+# </details>
 #
 # ## Your machine
 #
@@ -421,12 +431,12 @@ else:
     print("This cell needs two blocks that the cell above has kept. With those of the solution it printed:")
     print("the creek was cold and the spunky dog wanted to jump over it and was glad about the ice .")
 
-# %% [markdown] text="M9-text"
-# In that fresh Python, torch multiplies matrices, looks up rows of a table, and normalises behind the last block. Everything in between is code that you have written.
+# %% [markdown] text="M10-text"
+# Once your two files run in that fresh Python, torch only multiplies matrices, looks up rows of a table, and normalises behind the last block. Everything in between is code that you have written.
 #
 # ### In your own words
 #
-# *question M9 · {points}, graded by your instructor · 8 minutes*
+# *question M10 · {points}, graded by your instructor · 8 minutes*
 #
 # Somebody reports: “We trained a Transformer once with its FFN and once without. With it, over or into was right in 100 % of new scenes, and without it in 50 %. So without its FFN a Transformer can't tell over from into.” Answer
 # with numbers from this notebook.
@@ -437,19 +447,19 @@ else:
 #
 # Four to eight sentences. Double-click the cell below to write.
 
-# %% [markdown] question="M9" points=3
+# %% [markdown] question="M10" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) It is true of the model of notebook 00: its attention averages with a fixed pattern and it has no norm, so without the FFN everything before the scores is linear, and over or
 # into is an exclusive or. It is not true of blocks whose attention learns: one block of attention found the rule in 5 of 20 runs, three blocks in 18. (2) Two runs show what can happen and not how often. Of the block
 # with an FFN, 14 of 20 runs found the rule, so with one run each the opposite report would have been honest, too. Unless it is said otherwise, the two runs differ in their weights, in the order of the sentences and perhaps in the rounding
 # of the machine, and the square of 64 runs shows that the same weights find the rule in one order and not in another. They also differ in size: the block with an FFN has three times as many parameters. (3) I would compare one block with an FFN to three blocks of attention,
-# which have as many parameters, with at least twenty runs each, all of new weights and orders. I say beforehand which lead counts: in my rule, seven runs within twenty, which equal kinds seldom reach. By this rule 18 against 14 is no difference, and 14 against 5 is one.
+# which have as many parameters, with at least twenty runs each, all of new weights and orders. I say beforehand which lead counts: seven runs within twenty, which equal kinds seldom reach. By that measure 18 and 14 can't be told apart, and 14 and 5 can.
 #
 # **Rubric.** One point each:
 #
 # - (1) the averaging model of notebook 00, because what is left is linear. Half a point without the reason.
 # - (2) one run each shows no frequency, with a number, and at least one thing besides the FFN that may have differed: weights, order, rounding or size. Half a point for one of the two.
-# - (3) a fair rival of equal size, several runs, and a rule that is fixed before one looks. Half a point if one of the three is missing.
+# - (3) a fair rival of equal size, several runs, and a strategy that is fixed before one looks. Half a point if one of the three is missing.
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="ideas"
@@ -457,7 +467,7 @@ else:
 #
 # | idea | tested by |
 # |---|---|
-# | One run shows what can happen. Only repeated runs show how often. | the levers, M9 |
+# | One run shows what can happen. Only repeated runs show how often. | the levers, M10 |
 # | Of two equal kinds one is ahead most of the time, so a lead counts only if equal kinds seldom reach it. | `dare`, *covered names* |
 # | Weights and order decide together. So change one and hold the other still, and then do it again with another value of the other: the verdict may turn round. | the square, `no_difference_counterexample` |
 # | A block is two halves that read a normed copy and add to a path that is never normed. The FFN is one of them, and it can be exchanged. | `Block` |
@@ -577,7 +587,7 @@ At 24² pairs all but the single block without FFN know 99 % in all runs, and ar
 #
 # ### What if we removed the FFN?
 #
-# Do the tokens become equal? Notebook 04 found that residual connections and norms turn the crash into a slow slide, with an FFN or without. Is the model then linear? One block of attention knows
+# Notebook 04 asked whether all tokens then become equal. It found that residual connections and norms turn the crash into a slow slide, with an FFN or without. Is the model then linear? One block of attention knows
 # 78 % of 576 pairs: softmax and norm are not linear, and embeddings, attention and scores store things, too.
 #
 # What these runs lose is **memory**: at 1,600 pairs one block of attention knows about a third of them, and with an FFN about three quarters or more. In a large model you would lose half to nine tenths
@@ -599,10 +609,10 @@ Bits for each character of the text that is held out: the mean of fifteen runs, 
 In all fifteen runs, with this text and this recipe, every kind of feed-forward saves bits against none, 0.015 to 0.046 a character. Four more blocks of attention cost bits in fourteen.
 """)
 
-# %% [markdown] text="M10-text"
+# %% [markdown] text="M11-text"
 # ### A report
 #
-# *question M10 · {points}, graded by your instructor · 12 minutes*
+# *question M11 · {points}, graded by your instructor · 12 minutes*
 #
 # Write a report of half a page on the comparison in “Equal what?”: a reader who has not seen it should be able to judge your claim.
 #
@@ -611,7 +621,7 @@ In all fifteen runs, with this text and this recipe, every kind of feed-forward 
 #    single runs or the standard error of the means).
 # 3. One thing that this experiment **can't show**, and an experiment that could.
 
-# %% [markdown] question="M10" points=3
+# %% [markdown] question="M11" points=3
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** *One pre-norm block of width 16 learned 1,600 random pairs by heart, 300 steps of Adam with one learning rate, fifteen seeds each. SwiGLU and the ReLU FFN
 # have equally many parameters (2,016 and 2,029 in the FFN), total and active, which is why they can be compared without a choice; for the mixture we took equal total, since memory was our limit.

@@ -15,7 +15,7 @@
 #
 # *deeper: the core path ends with `10_capstone`*
 #
-# In the creek model, 64 neurons decided whether a dog jumps over a creek or into it. Here are eight neurons out of 9,216. They are from a model that half the world has downloaded: it turns a sentence into 384
+# In the creek model, 64 neurons decided whether a dog jumps over a creek or into it. Here are eight neurons out of 9,216. They are from one of the most downloaded models of all: it turns a sentence into 384
 # numbers, so that sentences that say the same are near each other.
 #
 # Change the sentence and watch the lamps. What does each of them hear?
@@ -45,7 +45,7 @@ veil(
 B is neuron 1265 of layer 2, and F is neuron 829 of layer 0. You will meet both again.
 
 The model reads *tokens*, which are words or pieces of words, and puts two of its own around them: `[CLS]` and `[SEP]`. They have no meaning. And yet D, neuron 856 of layer 0, reaches 24 at
-`[CLS]`, whatever the sentence says. Nothing else in the model is as loud. Such a giant is called a *massive activation*. Remember it: it will spoil an experiment.
+`[CLS]`, whatever the sentence says. Nothing else in the model is as loud, and what it writes there is as large. Such a giant in a token's vector is called a *massive activation*. Remember it: it will spoil an experiment.
 
 We named the lamps by some sentences and tried the names on others. “Music” held in 12 of 12 pairs that did not choose it, “animal” in 6 of 6, “vehicle” in 10 of
 12. Is a horse a vehicle?
@@ -56,7 +56,7 @@ We named the lamps by some sentences and tried the names on others. “Music” 
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | {minutes} minutes on the core path; {more} more, because all of it is *deeper* |
+# | **Time** | {minutes} minutes on the core path; {more} more: all of it is *deeper* |
 # | **You need** | `02_feed_forward` and `04_every_position` |
 # | **Points** | {points} |
 #
@@ -82,7 +82,7 @@ veil(
     text=f"""
 {figures.file_to_scale().still()}
 
-Over half of the file is a table with a vector for each of 30,522 tokens. “Two thirds of a Transformer” is a sentence about blocks. Of this file it is false.
+Over half of the file is a table with a vector for each of 30,522 tokens. So the FFNs have 31 % of the file, though they have two thirds of the blocks.
 """,
 )
 
@@ -104,7 +104,7 @@ for name, shape in real.stored()["shapes"].items():  # with the file: real_file.
 # - **Returns** a tensor like `x`. `x` and `W` stay as they are.
 # - BERT is post-norm. Its settings say `"hidden_act": "gelu"` and `"layer_norm_eps": 1e-12`.
 #
-# Nothing in the file says which way a matrix lies. Two of the shapes above fit without a change. **Do they belong there?**
+# Nothing in the file says which way a matrix lies. Two of the weights above fit `x @ W` as they are. **Do they belong there?**
 #
 # The check tries your function on a little model with the same names. The cell below the check runs your function inside the real one, if you have it.
 
@@ -160,7 +160,7 @@ So the sentences that find a neuron can't prove it. Those that prove it had bett
 #
 # Let the first half of the pairs search, and the second half prove.
 #
-# - **Takes** two tensors [pairs, neurons], with an even number of pairs: row i has the loudest that each neuron gets in pair i, in `loud_with` in the sentence with the thing, in `loud_without` in the other.
+# - **Takes** two tensors [pairs, neurons], with an even number of pairs: `loud_with[i, n]` is the loudest that neuron n gets in the sentence of pair i with the thing, `loud_without[i, n]` in the one without it.
 # - **Returns** a pair of whole numbers. The first is the number of the neuron that you trust, chosen by the first half. The second is the number of pairs in the second half in which it is louder by
 #   more than 1.
 # - A good neuron may miss a pair, and a bad one may shout in one. Choose so that neither fools you.
@@ -171,7 +171,7 @@ def find_neuron(loud_with, loud_without):
     ### BEGIN SOLUTION
     half = len(loud_with) // 2
     difference = loud_with - loud_without
-    neuron = difference[:half].mean(dim=0).argmax()
+    neuron = difference[:half].median(dim=0).values.argmax()
     return int(neuron), int((difference[half:, neuron] > 1).sum())
     ### END SOLUTION
     raise NotImplementedError
@@ -298,10 +298,11 @@ veil(
 
 “20 of 20” tells you the direction of an effect, not its size. Without 1265, 56 of all 61 pairs come nearer, by 0.014 on average. Without neuron 970 it is 56 as well, by 0.0003.
 
-This is the case for 1265: the manual's pairs did not choose it; the next of its layer does a third as much on these 20; and of 24 pairs that say the same in other words, 20 move by
-less than 0.006. Of the four others, one comes nearer: only one sentence has a *not* (*did not come on time*). Three move apart, because 1265 hears *both* (*broken*, *out of order*).
+This speaks for 1265. The manual's pairs did not choose it. The next neuron that does the same does a third as much on these 20. And of 24 pairs that say the same in other words, 20 move by
+less than 0.006, while three move apart, because 1265 hears both sentences (*broken*, *out of order*).
 
-But “the model understands *not* by this neuron” would be too much. Without it the 20 pairs are 0.963 alike instead of 0.937, not 1. And 829, of layer 0, moves them by 0.011.
+This speaks against it. Neuron 308 tells 51 of the 61 pairs apart, and moves all 20 the *other* way, by 0.015. Without 1265 the 20 pairs are 0.963 alike instead of 0.937, not 1. And 829, of layer 0, moves
+them by 0.011. So “the model understands *not* by this neuron” would be too much.
 """,
 )
 
@@ -324,6 +325,8 @@ veil(
 Remember the giant. At `[CLS]` the first FFN writes a vector of length 193; at a word, of length 5. The mean of all tokens is full of giants, and every word gets a share. With a mean for `[CLS]`, one for
 `[SEP]` and one for words, strangers fall to 0.48.
 
+*Centred*: the mean of all vectors is taken off first.
+
 | in their place | find their twin, of 24 | twins, strangers | the same, centred |
 |---|--:|--:|--:|
 | themselves | 24, 24 | 0.70, 0.10 | 0.66, −0.04 |
@@ -331,7 +334,7 @@ Remember the giant. At `[CLS]` the first FFN writes a vector of length 193; at a
 | the mean of all | 21, 23 | 0.98, 0.96 | 0.49, −0.03 |
 | means by kind | 23, 23 | 0.77, 0.48 | 0.54, −0.04 |
 
-*Centred*: the mean of all vectors is taken off first. Then strangers are strangers in all four rows, and twins are still alike. So most of what the mean did was to shift all vectors the same way.
+Centred, strangers are strangers in all four rows, and twins are still alike. So most of what the mean did was to shift all vectors the same way.
 Which is gentler, zero or a mean? It depends on the ruler.
 """,
 )

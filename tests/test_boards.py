@@ -260,8 +260,10 @@ def test_at_three_positions_of_the_twin_it_matters_what_its_ffn_has_read_and_at_
         others = tuple(position for position in range(sentences.shape[1]) if position != place)
         assert share_of_right(twin.load(), others) == pytest.approx(0.5, abs=0.01)
     text = text_of("00_start_here").replace("# ", "")
-    assert "So it is enough that the FFN reads at three positions. All three are needed" in text
-    assert "with the mean at any one of them, half of the sentences go wrong" in text
+    assert (
+        "So three positions are enough, and all are needed: with the mean at any one, half of the sentences go wrong."
+        in text
+    )
 
 
 def test_without_its_ffn_the_shipped_model_has_no_idea_about_two_words() -> None:

@@ -255,7 +255,7 @@ def test_fourteen_edits_settle_all_nine_and_fewer_cannot(chromium: Browser) -> N
     assert sum(reached(page)) == 2
     expect(page.locator(".ffp-record")).to_have_text("14 edits, and that is the record.")
     assert boxes.LINE_UP_GOALS[1].record == T == 14
-    assert "cheats at the last word only" in page.locator(".ffp-after").last.inner_text()
+    assert "cheats at the full stop only" in page.locator(".ffp-after").last.inner_text()
     page.close()
 
 

@@ -47,7 +47,7 @@ def test_a_title_names_a_winner_only_where_the_gap_is_outside_the_spread() -> No
 
 
 def test_what_the_notebook_says_of_the_gaps_holds_in_the_stored_runs() -> None:
-    """Neighbours in the ranking at 1,600 pairs keep their order, seed by seed; the model answer of M10 has both errors right."""
+    """Neighbours in the ranking at 1,600 pairs keep their order, seed by seed; the model answer of M11 has both errors right."""
     accuracies = {name: figures.values("accuracy", name, 40) for name in experiment.MODELS}
     mean = {name: sum(shares) / len(shares) for name, shares in accuracies.items()}
 

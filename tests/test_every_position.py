@@ -65,8 +65,11 @@ def test_mixing_is_large_and_rounding_is_small_in_every_layer_asked_about(seed: 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_what_differs_is_above_zero_in_one_number_and_below_it_in_another(seed: int) -> None:
-    """So no comparison with its signs decides by luck. Three functions move all numbers the same way, on purpose; some differ by rounding alone."""
-    one_way = ("takes something off", "lowers", "raises")
+    """So no comparison with its signs decides by luck. Three functions move all numbers the same way, on purpose; some differ by rounding alone.
+
+    What two tokens of a pair tell each other is a product, whose sign nobody can choose.
+    """
+    one_way = ("takes something off", "lowers", "raises", "two tokens talk")
     for label, position_wise, layer in asked_about(seed):
         rng = Draw(seed)
         T, d = layer.numbers["bias"].shape

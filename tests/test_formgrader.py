@@ -41,7 +41,7 @@ WRITES = (
     "fetch('/api/contents/evil.txt', {method: 'PUT', headers: {'X-XSRFToken': document.cookie.match(/_xsrf=([^;]*)/)[1]},"
     " body: JSON.stringify({type: 'file', format: 'text', content: 'evil'})})"
 )
-ANSWER = f"""# M10
+ANSWER = f"""# M11
 
 An **honest** sentence with $a_1 < b$ and `List[int]`, H<sub>2</sub>O.
 
@@ -55,7 +55,7 @@ An **honest** sentence with $a_1 < b$ and `List[int]`, H<sub>2</sub>O.
 
 [t]: /evil.png
 <style>body {{ background: url(/evil.css) }}</style>
-<div style="position:fixed; inset:0; background:url(/evil.css)" class="score" id="M10-comment">over everything</div>
+<div style="position:fixed; inset:0; background:url(/evil.css)" class="score" id="M11-comment">over everything</div>
 <form action="/evil"><button class="full-credit">Full credit</button></form>
 [link](javascript:{WRITES.replace(" ", "")}) [other](java&Tab;script:evil()) [own page](evil.html)
 $\\href{{javascript:evil()}}{{x}}$
@@ -82,7 +82,7 @@ def hostile(answer: str = ANSWER) -> GradedSubmission:
     """What a worker that is entirely the student's could make us save."""
     notebook = json.loads(release(NOTEBOOK).read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
-        if cell["metadata"].get("nbgrader", {}).get("grade_id") in ("M9", "M10"):
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") in ("M10", "M11"):
             cell["source"] = answer
     extra = {"cell_type": "code", "source": f"# {EVIL}", "metadata": {}, "outputs": []}
     notebook["cells"].insert(2, extra)
@@ -99,7 +99,7 @@ def hostile(answer: str = ANSWER) -> GradedSubmission:
 def raw(notebook: dict[str, Any]) -> dict[str, Any]:
     """The graded notebook as plain nbgrader would leave it: with the student's cells and outputs as they came."""
     for cell in notebook["cells"]:
-        if cell["metadata"].get("nbgrader", {}).get("grade_id") in ("M9", "M10"):
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") in ("M10", "M11"):
             cell["source"] = ANSWER
         elif cell["cell_type"] == "code" and cell["id"].startswith("extra"):
             cell["outputs"] = OUTPUTS
@@ -185,8 +185,8 @@ def test_formgrader_runs_nothing_of_a_student(filters: bool, as_it_came: bool, t
         assert page.locator(f'img[src="data:image/png;base64,{DOT}"]').count() >= 2
         assert "\\href" not in text
         if filters:  # no heading takes the name of the box for the next question's score
-            assert page.evaluate("() => document.querySelectorAll('#M10').length") == 1
-            assert page.evaluate("() => document.querySelector('#M10').tagName") == "INPUT"
+            assert page.evaluate("() => document.querySelectorAll('#M11').length") == 1
+            assert page.evaluate("() => document.querySelector('#M11').tagName") == "INPUT"
 
 
 def test_without_either_defence_it_would_have_been_done(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_the_pages_of_generate_feedback_run_nothing_of_a_student(
                 tab.close()
 
 
-LEAVE = {"M10": "2", "M10_extra_credit": "1", "M10-comment": "Which spread do you mean?"}  # by field, what is typed
+LEAVE = {"M11": "2", "M11_extra_credit": "1", "M11-comment": "Which spread do you mean?"}  # by field, what is typed
 
 
 def save(page: Page, field: str) -> int:
@@ -240,7 +240,7 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
 
     def read_score(folder: Path) -> Score:
         with gradebook.Book(ClassFolder(folder / "grading")) as book:
-            return book.scores(NOTEBOOK, ["eve"])["eve"]["M10"]
+            return book.scores(NOTEBOOK, ["eve"])["eve"]["M11"]
 
     with project(tmp_path / "p", True, False) as folder, formgrader(folder, tmp_path) as (page, address):
         page.goto(address, wait_until="networkidle", timeout=PATIENCE)
@@ -265,4 +265,4 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
             assert save(page, field) == 200
         assert page.get_by_role("alert").count() == 0
         now = read_score(folder)
-        assert (now.score, now.extra, now.comment, now.waits) == (3.0, 1.0, LEAVE["M10-comment"], False)
+        assert (now.score, now.extra, now.comment, now.waits) == (3.0, 1.0, LEAVE["M11-comment"], False)

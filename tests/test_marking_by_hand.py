@@ -20,7 +20,7 @@ from autograder.gradebook import gradebook
 from autograder.grading import feedback
 
 pytestmark = [needs_chromium, pytest.mark.slow]
-QUESTION, START = "M10", "00_start_here"
+QUESTION, START = "M11", "00_start_here"
 
 
 def page_of(folder: Path) -> str:

@@ -145,11 +145,11 @@ def test_a_new_course_is_never_made_over_something(tmp_path: Path) -> None:
 
 def test_no_course_is_taken_from_a_folder_that_students_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setenv(registry.VARIABLE, "")  # so that it is put back as it was: entering a course sets it
     monkeypatch.setattr(sys, "path", [*sys.path])
     for folder, package in ((tmp_path / "grading" / "submitted" / "eve", ""), (tmp_path / "mine", "milks")):
         new_course.make("milks", folder)
-        monkeypatch.delenv(registry.VARIABLE, raising=False)
+        os.environ.pop(registry.VARIABLE, None)
         monkeypatch.chdir(folder)
         startup.enter_course()
         assert os.environ.get(registry.VARIABLE, "") == package
-    monkeypatch.delenv(registry.VARIABLE)

@@ -174,13 +174,13 @@ def test_beside_a_device_there_is_no_list_of_students(class_folder: ClassFolder,
 def test_other_commands_do_not_write_over_the_class_either(
     class_folder: ClassFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from autograder.authoring import bench, build
+    from autograder.authoring import bench, handout
     from autograder.gradescope import build_zip
     from autograder.grading import feedback
     from autograder.reports import explain
 
     for module, name in (
-        (explain, "find"), (build, "handout"), (build_zip, "make"), (feedback, "rewrite"), (bench, "run"),
+        (explain, "find"), (handout, "handout"), (build_zip, "make"), (feedback, "rewrite"), (bench, "run"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, None)
     before = contents(class_folder.path)

@@ -97,6 +97,7 @@ def installed(released: Path) -> Path:
 # One version
 
 
+@pytest.mark.reads_sources
 def test_the_version_is_written_once() -> None:
     assert autograder.__version__ is ffnlab.__version__
     literal = re.compile(rf'["\']{re.escape(VERSION)}["\']')

@@ -226,12 +226,12 @@ def test_neuron_10_hears_the_mood_and_does_not_show_it_because_of_the_verb() -> 
     assert model.linear1 is not None
     x = model.gather(toy_transformer.tensor([world.wish(scene)[: world.WAY] for scene in HELD_OUT]))
     fires = model.hidden(x)[:, -1, 10]
-    at = {
+    firing = {
         (water, cold, spunky): fires[[scene.attributes == (water, cold, spunky) for scene in HELD_OUT]]
         for water, cold, spunky in itertools.product((True, False), repeat=3)
     }
-    assert [round(float(at[True, True, spunky].mean()), 2) for spunky in (True, False)] == [1.42, 1.41]
-    assert max(float(values.max()) for where, values in at.items() if where[:2] != (True, True)) < 0.05
+    assert [round(float(firing[True, True, spunky].mean()), 2) for spunky in (True, False)] == [1.42, 1.41]
+    assert max(float(values.max()) for where, values in firing.items() if where[:2] != (True, True)) < 0.05
     sent = toy_transformer.key_scores(model, 10) / world.WAY
     own = model.words.weight @ model.linear1.weight[10]
     spunky, timid = (sent[world.numbers(moods)].mean() for moods in (world.SPUNKY, world.TIMID))

@@ -66,7 +66,7 @@ def in_standard_errors(pull):
 
 
 @dare.mistake(
-    "Your rule looks only when all pulls are made. It is right, but kinds that are far apart can be told sooner: look at the lead after each "
+    "Your strategy looks only when all pulls are made. It is right, but kinds that are far apart can be told sooner: look at the lead after each "
     "pair of pulls, and stop where it is large enough."
 )
 def looks_at_the_end(pull):
@@ -77,7 +77,7 @@ def looks_at_the_end(pull):
 
 
 @dare.mistake(
-    "Your rule looks when all pulls are made, and its bound is too low: equal kinds are so far apart in more than 8 of 100 games. Ask for a larger lead."
+    "Your strategy looks when all pulls are made, and its bound is too low: equal kinds are so far apart in more than 8 of 100 games. Ask for a larger lead."
 )
 def low_bound_at_the_end(pull):
     a, b = 0, 0
@@ -144,7 +144,7 @@ def thirty_pulls(pull):
 
 
 @dare.mistake(
-    "It names the better of two kinds that are far apart in fewer than nine of ten games. A rule that always says None is never wrong, and never finds "
+    "It names the better of two kinds that are far apart in fewer than nine of ten games. A strategy that always says None is never wrong, and never finds "
     "anything out. Ask for a smaller lead, or use more of the twenty pulls."
 )
 def never(pull):
@@ -164,15 +164,15 @@ def too_careful(pull):
 dare.slips("""
 in if abs(lead) >= 7:
 stops_at_four: if abs(lead) >= 4:
-    Your rule stops as soon as the lead is large, and for equal kinds the bound is too low: the lead wanders, and you look twenty times. Which lead do equal
+    Your strategy stops as soon as the lead is large, and for equal kinds the bound is too low: the lead wanders, and you look twenty times. Which lead do equal
     kinds seldom reach at any of these looks?
 | stops_at_five: if abs(lead) >= 5:
 stops_at_two: if abs(lead) >= 2:
-    Your rule stops at the first small lead. Of two equal kinds, one gets so far ahead sooner or later, so you name one of them nearly every time.
+    Your strategy stops at the first small lead. Of two equal kinds, one gets so far ahead sooner or later, so you name one of them nearly every time.
 | stops_at_one: if abs(lead) >= 1:
 | stops_at_a_difference: if lead != 0:
 stops_at_three: if abs(lead) >= 3:
-    Your rule stops at a lead of about three. Equal kinds reach that in every second game, because the lead wanders and you wait for it.
+    Your strategy stops at a lead of about three. Equal kinds reach that in every second game, because the lead wanders and you wait for it.
 signs_swapped: "A" if lead > 0 else "B" -> "B" if lead > 0 else "A"
     The two kinds are swapped: you name the worse one. The better kind is the one that finds the rule more often.
 """)

@@ -7,10 +7,11 @@ from ffnlab.course.exercises import experts as exercises
 
 quiz_middle = quiz_key(
     exercises.quiz_middle,
-    right="A",
+    right="B",
     wrong={
-        "B": "For a third expert to be chosen it would have to be ahead of 2 or of 5 in the middle. A mean of two leads above 0 is above 0.",
-        "C": "How far apart the two tokens are does not matter: each logit is linear, so its value in the middle is the mean of its values at both ends.",
+        "A": "The tokens whose *first* choice is 2 have a region without dents, and so have those with one pair. Here 2 is one of two. "
+        "Let 5 be far ahead at x, and 7 at y, and take the means of the logits.",
+        "C": "Lengths do not matter: each logit in the middle is the mean of its values at both ends. Can the means of 5 and of 7 both be above that of 2?",
     },
 )
 

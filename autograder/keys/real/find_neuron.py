@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from autograder.keys.key import Key
 from ffnlab.course.exercises import real as exercises
 
@@ -10,15 +12,14 @@ find_neuron = Key(exercises.find_neuron)
 
 @find_neuron.truth
 def counted_pair_by_pair(loud_with, loud_without):
-    """Adds up differences with plain loops."""
+    """Puts each neuron's differences in order and takes the one in the middle, with plain loops."""
     pairs, neurons = loud_with.shape
-    best, best_sum = 0, -1e9
+    best, best_middle = 0, -1e9
     for n in range(neurons):
-        total = 0.0
-        for pair in range(pairs // 2):
-            total += float(loud_with[pair, n]) - float(loud_without[pair, n])
-        if total > best_sum:
-            best, best_sum = n, total
+        differences = sorted(float(loud_with[pair, n]) - float(loud_without[pair, n]) for pair in range(pairs // 2))
+        middle = differences[len(differences) // 2]
+        if middle > best_middle:
+            best, best_middle = n, middle
     hits = 0
     for pair in range(pairs // 2, pairs):
         if float(loud_with[pair, best]) > float(loud_without[pair, best]) + 1:
@@ -26,11 +27,11 @@ def counted_pair_by_pair(loud_with, loud_without):
     return best, hits
 
 
-@find_neuron.right("by the median difference")
-def by_median(loud_with, loud_without):
+@find_neuron.right("by a mean without each neuron's largest and smallest difference")
+def by_trimmed_mean(loud_with, loud_without):
     half = len(loud_with) // 2
     difference = loud_with - loud_without
-    n = int(difference[:half].median(0).values.argmax())
+    n = int(difference[:half].sort(dim=0).values[1:-1].mean(0).argmax())
     return n, int((difference[half:, n] > 1).sum())
 
 
@@ -47,7 +48,7 @@ def by_count_and_mean(loud_with, loud_without):
 def in_numpy(loud_with, loud_without):
     gain = (loud_with - loud_without).numpy()
     middle = gain.shape[0] // 2
-    neuron = gain[:middle].mean(axis=0).argmax()
+    neuron = np.median(gain[:middle], axis=0).argmax()
     return int(neuron), sum(1 for row in gain[middle:] if row[neuron] > 1)
 
 
@@ -56,26 +57,27 @@ def plain_find_neuron(loud_with, loud_without):
     half = len(loud_with) // 2
     first = loud_with[:half] - loud_without[:half]
     second = loud_with[half:] - loud_without[half:]
-    neuron = int(first.mean(0).argmax())
+    neuron = int(first.median(0).values.argmax())
     hits = int((second[:, neuron] > 1).sum())
     return neuron, hits
 
 
 find_neuron.slips("""
-in neuron = int(first.mean(0).argmax())
-searches_everywhere: neuron = int((loud_with - loud_without).mean(0).argmax())
+in neuron = int(first.median(0).values.argmax())
+searches_everywhere: neuron = int((loud_with - loud_without).median(0).values.argmax())
     The search has seen the second half too, so the second half can't prove anything any more. Let the neuron be chosen by the first half alone.
-searches_the_second_half: neuron = int(second.mean(0).argmax())
+searches_the_second_half: neuron = int(second.median(0).values.argmax())
     The neuron is chosen by the second half. That half is for the proof: let the first half search.
 loudest: neuron = int(loud_with[:half].mean(0).argmax())
     This is the loudest neuron of the first sentences, and it is as loud in the second ones. Compare the two.
 | loudest_once: neuron = int(loud_with[:half].amax(0).argmax())
-goes_dark: neuron = int(first.mean(0).argmin())
+goes_dark: neuron = int(first.median(0).values.argmin())
     This neuron goes *dark* in the first sentences. The difference is the wrong way round.
 largest_change: neuron = int(first.abs().mean(0).argmax())
     The sign is lost in `abs`, so a neuron that goes dark in the first sentences wins. Louder is what you are looking for.
 one_pair_decides: neuron = int(first.amax(0).argmax())
-    A single pair decides, that with the largest difference, and one odd sentence makes a false neuron win. Let all pairs of the half have a say.
+    The pair with the largest difference decides, so one odd sentence makes a false neuron win. A mean lets it, too. Give each pair of the half one voice.
+| by_mean: neuron = int(first.mean(0).argmax())
 | over_all_entries: neuron = int(first.flatten().argmax()) % first.shape[1]
 worst_pair_decides: neuron = int(first.amin(0).argmax())
     Each neuron is judged by its worst pair. A good neuron may miss one sentence, and then it is out. Let all pairs of the half have a say.
@@ -91,8 +93,8 @@ by_ratio: neuron = int((loud_with[:half].mean(0) / (loud_without[:half].mean(0) 
 by_count: neuron = int((first > 0).sum(0).argmax())
     You count pairs in which the neuron is louder, if only by a whisper, so the first neuron that always whispers wins. By *how much* is it louder?
 over_neurons: neuron = int(first.mean(1).argmax())
-    The mean is taken over the neurons, so what comes out is the number of a pair. For one number for each neuron, take it over the pairs: `mean(0)`.
-no_argmax: neuron = int(first.mean(0).max())
+    The mean is taken over the neurons, so what comes out is the number of a pair. For one number for each neuron, go over the pairs, which are dimension 0.
+no_argmax: neuron = int(first.median(0).values.max())
     This is how much the best neuron differs. Which neuron is it? `argmax` tells its number.
 in hits = int((second[:, neuron] > 1).sum())
 proves_where_it_searched: hits = int((first[:, neuron] > 1).sum())

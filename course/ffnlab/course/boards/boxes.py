@@ -131,7 +131,7 @@ def _made_up() -> tuple[tuple[str, tuple[str, ...], Layer], ...]:
             _layer(300, 24, mix="attention", v=_random(32, d, d, scale=1.5 * square), **attention),
         ),
         (
-            "an FFN that looks at “spunky”, at the last word only",
+            "an FFN that looks at “spunky”, at the full stop only",
             BOTH,
             _layer(400, 24, peek={"to": LAST, "from": PEEKS_AT, "matrix": _random(40, d, d, scale=0.5)}),
         ),
@@ -209,7 +209,7 @@ LINE_UP_GOALS = (
         "all",
         "Settle all nine. A box can break both rules, and then either charge is right. To clear a box that breaks one costs 5 edits, and no box is cleared "
         f"before all {len(SENTENCE)} words have been changed.",
-        after="Two of them hid well. Box 4 cheats at the last word only: there it looks at “spunky”. Box 6 keeps other weights for the tenth word, "
+        after="Two of them hid well. Box 4 cheats at the full stop only: there it looks at “spunky”. Box 6 keeps other weights for the tenth word, "
         "and for no other. Box 9 is the creek model: whatever you write over an earlier word, its output at “jump” moves.",
         record=len(SENTENCE),
         unit="edits",

@@ -59,7 +59,7 @@ def kinds(name: str = "levers") -> Board:
     goals = (
         Goal(
             "without",
-            "1 · Pull until 950 of a thousand people, each with as many pulls of their own, would see the better kind ahead. Then say which it is.",
+            "1 · Pull, and dare to say which kind is better. Wait long enough: of a thousand others with as many pulls, 950 are to see it ahead.",
             after="One pull of each shows the better one ahead to 525 of a thousand.",
             record=RECORDS["without"],
             unit="pulls",

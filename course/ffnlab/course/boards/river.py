@@ -72,8 +72,8 @@ def _goals() -> tuple[Goal, ...]:
     return (
         Goal(
             "even",
-            "Bring all eight experts to work, each with at least 5 % of the tokens.",
-            after=f"A larger α is quicker, up to a point. Switched on at step {river.WHENS[0]}, α = 0.03 has brought all eight to work at step {slow:,}, and "
+            "Get all eight experts working, each with at least 5 % of the tokens.",
+            after=f"A larger α is quicker, up to a point. Switched on at step {river.WHENS[0]}, α = 0.03 has got all eight working at step {slow:,}, and "
             f"α = 1 at step {quick:,}.",
             record=earliest(),
             unit="steps",
@@ -94,7 +94,7 @@ def _goals() -> tuple[Goal, ...]:
         ),
         Goal(
             "alone",
-            "Set the head start to 0, and switch the cure off. Bring all eight to work.",
+            "Set the head start to 0, and switch the cure off. Get all eight working.",
             flag=Flag(
                 reasons=(
                     "Eight experts are more than this task can use.",

@@ -100,7 +100,7 @@ def _learn() -> Goal:
     found, held = (sum(end < experiment.GOOD for end in experiment.ends(begun)) for begun in ("ends", "held"))
     return Goal(
         "learn",
-        "4 · Find a run that ends as well as your hand, below 1 %.",
+        "4 · Find a run that does as well as you did by hand: below 1 %.",
         after=f"Now look at the small dots. Of sixteen other runs, {found or 'none'} ended below 1 %. Of sixteen that began with arrows like yours, "
         f"{held} did. So training mostly keeps a good division, and it seldom finds one.",
         flag=Flag(

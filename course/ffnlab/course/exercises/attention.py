@@ -368,7 +368,8 @@ def _outcome(box: Box, asked: Sequence[Cell], result: Any) -> str | Failure:
     cell = _cell_of(box, result)
     if cell is None:
         return f"{_describe_no_sentence(box, result)}; a weather and a place were expected"
-    said, right = _answers(box, asked), bool(box["into"][cell])
+    said = _answers(box, asked)
+    right = bool(box["into"][cell])
     if cell in said:
         return (
             ""

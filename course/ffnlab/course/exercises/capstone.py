@@ -121,7 +121,7 @@ dare = Exercise(
     "dare",
     draw=_draw_games,
     cases=1,
-    where="the section “Write the rule”.",
+    where="the section “Write the strategy”.",
     understood="One of two equal kinds is ahead most of the time, so a lead alone says nothing. A lead counts if equal kinds seldom have one as large, "
     "at any time at which you would have stopped.",
     hints=(

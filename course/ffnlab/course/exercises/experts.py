@@ -303,7 +303,7 @@ router_learns_counterexample = counterexample(
 quiz_middle = quiz(
     "quiz_middle",
     where="the section “A router is one matrix”.",
-    understood="Where a pair of experts is ahead of all others is a region without dents, as that of a single expert is.",
+    understood="The tokens of one pair are a region without dents. Those that have an expert among their two are several such regions together, with dents.",
 )
 
 quiz_same = quiz(

@@ -237,7 +237,7 @@ quiz_lights = quiz(
 
 quiz_rival = quiz(
     "quiz_rival",
-    where="the section “Two thirds of four”.",
+    where="the section “A fair width”.",
     understood="Three matrices instead of two: a gated FFN has as many weights as a plain one that is one and a half times as wide.",
 )
 
@@ -491,7 +491,7 @@ def _draw_llamas(rng: Draw, case: int) -> dict[str, Any]:
 swiglu_width = Exercise(
     "swiglu_width",
     draw=_draw_llamas,
-    where="the section “Two thirds of four”.",
+    where="the section “A fair width”.",
     understood="A gated FFN of width 8/3·d_model is as large as a plain one of width 4·d_model; the rest of the rule makes the number convenient.",
     hints=(
         "Three steps, in this order: 8/3 of d cut to a whole number, times mult and cut again, then up to a multiple.",

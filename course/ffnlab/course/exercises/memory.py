@@ -483,7 +483,7 @@ spare_counterexample = counterexample(
     par=3,
     why_right=_explain_spare,
     by_rounding=_spare_by_rounding,
-    where="the section “And nobody else”.",
+    where="the section “A classmate's code”.",
     understood="The output is a sum. What can be cut shows in what a whole group writes, not in cutting one neuron, or two, at a time.",
     hints=(
         "When can a group of neurons be cut without a trace? Say it with the sum of what they write.",

@@ -106,13 +106,15 @@ def _draw_loudness(rng: Draw, case: int) -> dict[str, Any]:
     without[mute, good], extra[mute, good] = 0.3, 0.2  # in neither
     extra[:, HALF] = 0.05 + 0.1 * noise[:, HALF].abs()  # always louder, by a whisper
     extra[:, steady] = 0.3  # always by the same little
-    extra[:, single], extra[rng.one_of((1, 5)), single] = 0.0, 8.0
+    extra[:, single], extra[rng.one_of((1, 5)), single] = 0.0, 20.0  # so loud that it wins a mean
     without[:, both], extra[:, both] = 7 + noise[:, both], 0.1 + noise[:, both]
-    without[rng.integer(0, HALF - 1), both] = 15.0  # in one sentence the loudest of all as well
+    without[rng.integer(0, HALF - 1), both] = 30.0  # in one sentence the loudest of all as well
     without[:, dark], extra[:, dark] = 6.0, -5 + noise[:, dark]
-    without[:, swing], extra[:, swing] = 6.5, 6 * ups
+    without[:, swing], extra[:, swing] = 8.5, 7 * ups
+    extra[HALF - 1, swing] = 0.0  # as often up as down in the first half
     extra[:HALF, late], extra[HALF:, late] = 0.3 + 2 * noise[:HALF, late], 6.0
-    without[:HALF, later], extra[:HALF, later], extra[HALF:, later] = 5.0, -4.0, 7.0
+    extra[:2, late] = 6.0  # in nine of all pairs, and only in two of those that may choose
+    without[:HALF, later], extra[:HALF, later], extra[HALF:, later] = 5.0, -4.0, 9.0
     without[:, lucky], extra[:HALF, lucky], extra[HALF:, lucky] = 1 + ups, 0.8 + noise[:HALF, lucky], 0.0
     without[:, almost], extra[:HALF, almost], extra[HALF:, almost] = 1 + ups, 0.97 + 0.2 * noise[:HALF, almost], 0.0
     extra[rng.integer(0, HALF - 1), almost] = 0.4  # below lucky, above the good one where differences are cut at 1
@@ -129,7 +131,8 @@ find_neuron = Exercise(
     hints=(
         "Cut both tensors in two first, and let the search see the first halves only.",
         "For each neuron, by how much is it louder in the first sentences? One pair may be odd, so let all pairs of the half have a say.",
-        "(loud_with - loud_without)[:half] is [half, neurons]. `mean(0)` leaves one number for each neuron, `argmax()` the place of the largest.",
+        "(loud_with - loud_without)[:half] is [half, neurons]. `median(0).values` leaves one number for each neuron, which one odd pair can't move. "
+        "`argmax()` is the place of the largest.",
     ),
 )
 

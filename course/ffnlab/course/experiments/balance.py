@@ -191,7 +191,7 @@ def table() -> str:
     """
     planted, plain = HEAD_STARTS
     lines = [
-        f"| | head start {planted}: experts | error | no head start: experts | error | tells | weight |",
+        f"| | head start {planted}: experts | error | no head start: experts | error | no head start: tells | weight |",
         "|---|---|---|---|---|---|---|",
     ]
     for cure in CURES:

@@ -153,7 +153,8 @@ def table() -> str:
     """What the models cost and what they pay for a character of held-out text, as a table of Markdown."""
     lines = ["| | total | active | bits |", "|---|--:|--:|--:|"]
     for name, bits in stored()["bits per character"].items():
-        count, spread = stored()["counts"][name], f"{statistics.fmean(bits):.3f} ± {statistics.stdev(bits):.3f}"
+        count = stored()["counts"][name]
+        spread = f"{statistics.fmean(bits):.3f} ± {statistics.stdev(bits):.3f}"
         lines.append(f"| {name} | {count['total']:,} | {count['active']:,} | {spread} |")
     return "\n".join(lines)
 

@@ -189,7 +189,7 @@ def _matrix_and_result(numbers: _Lights) -> list[str]:
     """The matrix that the gates pick, x and y, and what the lines in the plane are."""
     left, top = _MATRICES_LEFT, _MATRICES_TOP + 4 * _ENTRY_TALL + 44
     lines = {
-        "plain ReLU": "a line: one of the neurons is about to switch",
+        "plain ReLU": "each line: on it, one neuron switches",
         "GLU": "dashed: one of the gates is ½ there",
         "ReGLU": "a line: one of the gates is about to open",
     }

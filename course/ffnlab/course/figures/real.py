@@ -129,11 +129,12 @@ def silenced() -> Picture:
             svg.text(LEFT + 42, y + 4, str(value), size=12, fill=MUTED, anchor="end"),
         ]
     special = real.HEARS[1]
+    opposite = min(range(len(off)), key=lambda neuron: off[neuron][0])
     for neuron, (effect, count) in enumerate(off):
         shape = svg.circle(
             across(effect),
             height(count) + dice.uniform(-3, 3),
-            6 if neuron == special else 2,
+            6 if neuron in (special, opposite) else 2,
             fill=LAMP if neuron == special else MUTED,
             tip=f"neuron {neuron}: {svg.label(effect, 4)}, {count} of {pairs}",
         )
@@ -143,6 +144,7 @@ def silenced() -> Picture:
     full = sum(count == pairs for _, count in off)
     shapes += [
         svg.text(across(most) - 12, height(pairs) + 22, str(special), size=13, anchor="end", bold=True),
+        svg.text(across(least) + 12, height(off[opposite][1]) - 8, str(opposite), size=13),
         svg.text(
             (LEFT + RIGHT) / 2,
             bottom + 42,
@@ -156,7 +158,8 @@ def silenced() -> Picture:
     title = f"{full} neurons do it in {pairs} of {pairs}, and one does it far more"
     sentence = (
         f"Each dot is a neuron of layer 2 that is switched off. {full} of 1,536 bring all {pairs} pairs nearer, the manual's shortest. "
-        f"On average {special} does so by {svg.label(off[special][0], 3)}, the second best by {svg.label(sorted(effect for effect, _ in off)[-2], 3)}."
+        f"On average {special} does so by {svg.label(off[special][0], 3)}, the second best by {svg.label(sorted(effect for effect, _ in off)[-2], 3)}. "
+        f"Neuron {opposite} moves {pairs - off[opposite][1]} the other way, by {svg.label(-least, 3)}."
     )
     return Picture(title, sentence, svg.card(308, title, sentence, *shapes))
 

@@ -7,12 +7,12 @@ PREDICTIONS = {
         question="""Let f be your head, whose weights A may move with X. For which s is f(sX) = s·f(X)?""",
         options=("for s = 1 only", "for s = 0 and s = 1", "for s = −1, 0 and 1", "for every s"),
         right="for s = −1, 0 and 1",
-        explanation="""At s = 1 nothing has changed, and at s = 0 both sides are zero, so the plot has a gap there. The surprise is s = −1. A score
+        explanation="""At s = 1 nothing has changed, and at s = 0 both sides are zero, so no distance can be given there. The surprise is s = −1. A score
         is a product of two factors, and both change their sign. So A stays the same, and only the values change their sign. If |s| is larger than 1, the scores
         grow and the softmax gets sharper. If it is smaller, they shrink and the softmax gets flatter.""",
     ),
     "one_token": Prediction(
-        question="The last line of the table takes the whole head, all five steps, but only a **single** token. Is it linear in X?",
+        question="Take the whole head, all five steps, but give it only a **single** token. Is it linear in X?",
         options=(
             "no, because the softmax is still in it",
             "no, because queries still meet keys",

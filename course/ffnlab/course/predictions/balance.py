@@ -28,7 +28,7 @@ PREDICTIONS = {
     ),
     "which_alpha": Prediction(
         question="""Expert 0 has a head start of 3 again. Which α ends with the smallest error?""",
-        options=("0.001", "0.01", "1", "0.01 and 1, equally"),
+        options=("0.001", "0.01", "0.1", "1"),
         right="0.01",
         explanation="""What counts is how large the balance loss is beside the task's. On the river α = 0.1 was gentle. Here the errors are about
         a fifteenth, so one looks for a gentle α near a fifteenth of 0.1. The Switch Transformer's is 0.01, too. But α = 0.001 is too weak against this head

@@ -42,15 +42,10 @@ PREDICTIONS = {
           better *for the same memory*; it has more.""",
     ),
     "gaps_on_text": Prediction(
-        question="""ReLU, SwiGLU, and mixtures of equal total and of equal active parameters: “Equal what?” found them far apart at 1,600 pairs. And
-        on text that they have not seen?""",
-        options=(
-            "SwiGLU is far ahead",
-            "both mixtures are far ahead",
-            "ReLU is far ahead",
-            "all four are within one percent of each other",
-        ),
-        right="all four are within one percent of each other",
+        question="""ReLU, SwiGLU, and mixtures of equal total and of equal active parameters: “Equal what?” found them far apart at 1,600 pairs. Now
+        they read text that they have not seen. How far is the worst of the four behind the best, in bits for each character?""",
+        options=("by about a tenth", "by 3 to 5 percent", "by less than 1 percent"),
+        right="by less than 1 percent",
         explanation="""The means of ReLU, SwiGLU and the two mixtures are within 0.01 bits of each other, and that is half a percent. Only one
         order is the same in all fifteen runs: the mixture with more parameters in total is ahead of the other, by 0.007 bits on average. That is so on
         this little text, which each of them has read nearly nine times. What more text would say, these runs don't show.""",

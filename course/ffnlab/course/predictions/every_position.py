@@ -3,12 +3,17 @@
 from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
-    "equal_vectors": Prediction(
-        question="""Attention gets the same vector at every position, and no positions are added. Are its outputs equal, too?""",
-        options=("all are equal", "the first differs from the rest", "all differ"),
-        right="all are equal",
-        explanation="""A weighted mean of equal vectors is that vector, so attention passes the test as an FFN does. What the book says of its FFN
-        is true, but this test can't show it: if all vectors are equal, an average hides who looked at whom.""",
+    "attention_fools": Prediction(
+        question="""Attention is no FFN: it looks sideways. No positions are added to its words. How many of the six inspectors take it for real?""",
+        low=0,
+        high=6,
+        step=1,
+        right=4,
+        within=1,
+        unit=" of 6",
+        explanation="""Four. A weighted mean of equal vectors is that vector, so `ones` sees nothing. What the book says of its FFN is true, but this
+        test can't show it. With zeros around one word, the word gets the same share of itself wherever it stands. And attention has no order, so
+        outputs move along when words are moved. It is caught by those who change one word and watch another: `first` and `neighbours`.""",
     ),
     "width_of_one": Prediction(
         question="A network 8 → 32 → **1** returns one number for each token, and x has 8. What does `x + net(x)` do?",

@@ -10,7 +10,7 @@ PREDICTIONS = {
         high=64,
         step=1,
         right=3,
-        within=0,
+        within=2,
         unit=" of 64",
         explanation="""3: neurons 1 and 42, which you have met, and neuron 33. That one is never lit at *jump*, whatever the scene. It is one of those that look
         for *spunky in the cold*, four words later, and they push *glad*. Four times as bright as usual, it throws the dog into the creek all the same.""",

@@ -21,8 +21,8 @@ PREDICTIONS = {
         0 and 1, and hardly two places share a matrix.""",
     ),
     "gated_or_plain": Prediction(
-        question="""Nine FFNs with equally many weights; the gated ones have a third fewer neurons. Will they know more or fewer of the facts than
-        the plain ones?""",
+        question="""Nine FFNs with equally many weights; the gated ones have a third fewer neurons. How do they
+        compare in the number of facts that they know?""",
         options=("fewer, every one of them", "some more, some fewer", "more, every one of them"),
         right="more, every one of them",
         explanation="""The strokes below are fifteen runs of each kind. The worst gated run is ahead of the best plain one, and the gate does not even need an
@@ -30,7 +30,7 @@ PREDICTIONS = {
     ),
     "order_again": Prediction(
         question="""Take three of the nine: SiLU, the best plain one, is clearly behind SwiGLU and Bilinear, and these two are about level. The next cell
-        shows a smaller network, more steps, a larger network and two other learning rates. What will still hold wherever there is a difference?""",
+        shows a smaller network, more steps, a larger network and two other learning rates. Where the three still differ, what stays true?""",
         options=(
             "all of it",
             "only that SiLU, the plain one, is behind",

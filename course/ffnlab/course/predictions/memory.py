@@ -16,9 +16,9 @@ PREDICTIONS = {
         clean: the eight neurons that delete one fact take about a tenth of the others along.""",
     ),
     "full_store": Prediction(
-        question="""In a store of 64 facts and 128 neurons, a fact is carried as if by about 17½ equal neurons. (That is the squared sum of what
-        helps the fact, divided by the sum of the squares: n equal numbers give n.) Now 128 neurons learn 2,048 facts: sixteen
-        facts for each neuron. By how many neurons is a fact carried there?""",
+        question="""In a store of 64 facts and 128 neurons, a fact is carried as if by about 17½ equal neurons. (Add up what helps the fact,
+        square the sum, and divide it by the sum of the squares. For n equal numbers that gives n.) Now 128 neurons learn 2,048
+        facts: sixteen facts for each neuron. By how many neurons is a fact carried there?""",
         options=(
             "about 4, because there is less room for each fact",
             "about 15, nearly as many as before",
@@ -38,8 +38,8 @@ PREDICTIONS = {
         ),
         right="at cold water, whatever the creature's mood is",
         explanation="""At cold water there is nobody left to say “over”, and the model is near a coin toss: 43 % sure of the right word, with each of
-        the eight moods 41 to 44 %. Elsewhere nothing has changed. The same holds for each of the four rules, with 42 to 65 %. So knowledge *can* sit in
-        an FFN neatly, one rule for one or two neurons. Why is that so much tidier than the store? The questions share attributes, the rules are
+        the eight moods 41 to 44 %. Elsewhere nothing has changed. Each of the four rules falls in this way, to 42 to 65 %. So knowledge *can* sit in
+        an FFN neatly, in one or two neurons for each rule. Why is that so much tidier than the store? The questions share attributes, the rules are
         few, and firing cost something in this model's training. How it is in large models is disputed.""",
     ),
     "rule_written": Prediction(
@@ -51,8 +51,8 @@ PREDICTIONS = {
         not”, and at other positions of the sentence the neuron is silent.""",
     ),
     "crowded": Prediction(
-        question="""Sixteen neurons learn 384 facts in 400 steps of the loop above, and know about three quarters of them. Now the loss is changed in one
-        place and the learning rate in another; facts, neurons and steps stay. How many does the store know?""",
+        question="""Sixteen neurons learn 384 facts in 400 steps of the loop above, and know about three quarters of them. Is that
+        all that sixteen neurons can hold? Another recipe trains the same neurons on the same facts, in as many steps. How many do they know?""",
         options=("three quarters: it is full", "a few more", "nearly all"),
         right="nearly all",
         explanation="""In fifteen runs the loop above knew 66 to 87 %, and the other recipe 95 to 100 % of the same facts. So the store was not full. It was
