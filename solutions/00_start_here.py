@@ -133,7 +133,7 @@ controls.show(
 #
 # In the twin the FFN adds a long row after every word but the first. At *it* it is nearly three times as long as the one that came in. With zeros at this one position, not a single sentence is proper.
 #
-# But long is not the same as new. Leave the twin's FFN on at three positions, *jump*, the second *was* and the last *the*, and add the mean at all others. Then all 1,792 sentences are right. So three positions are
+# But long is not the same as new. Leave the twin's FFN on at three positions, *jump*, the second *was* and the last *the*, and add the mean at all others. Then all 1,792 are right. So three positions are
 # enough, and all are needed: with the mean at any one, half of the sentences go wrong. In this model, *jump* and *was* are enough.
 #
 # </details>

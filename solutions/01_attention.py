@@ -47,8 +47,8 @@ play(desk.stars())
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
 # | **Points** | {points} |
 #
-# In notebook 00 you switched the FFN of the creek model off. Its attention was left, and it tossed a coin between *over* and *into*. Did only this model fail, or
-# can attention do no better? It only mixes words. **Can a mix of words say over or into?**
+# In notebook 00 you switched the FFN of the creek model off. Its attention was left, and tossed a coin between *over* and *into*. Attention only
+# mixes words. **Can a mix of words say over or into?**
 
 # %% figure="anatomy"
 anatomy.block("01")
@@ -254,12 +254,12 @@ for ffn in (False, True):
 #
 # ## 4 · One head, two heads
 #
-# Then let the weights move. Put a head with queries and keys at *jump*. Its query belongs to *jump*, so it is the same in all four sentences. Therefore each word w has
-# one score $s_w$ there and one value $v_w$, which is a single number here. In *cold creek* the head makes the mix
+# Then let the weights move. Put a head with queries and keys at *jump*. Its query belongs to *jump*, so it is the same in all four sentences. Each word w has
+# one score $s_w$ and one value $v_w$, which is a single number. In *cold creek* the head makes the mix
 #
 # $$\frac{e^{s_\mathrm{cold}}\, v_\mathrm{cold} + e^{s_\mathrm{creek}}\, v_\mathrm{creek}}{e^{s_\mathrm{cold}} + e^{s_\mathrm{creek}}}$$
 #
-# and it says *into* if this is above 0. The other words are the same in all four sentences. They add one number to the numerator and a positive one to the denominator. In a model, *jump* also keeps its own vector, which adds a constant. Neither changes what follows, so we leave both out. Now the weight of *creek* depends on the weather. Is that enough?
+# and it says *into* if this is above 0. The other words are the same in all four sentences. They add one number to the numerator and a positive one to the denominator. In a model *jump* also adds a constant of its own. Neither changes what follows, so both are left out. Now the weight of *creek* depends on the weather. Is that enough?
 #
 # ### Exercise `break_head`
 #
@@ -356,7 +356,7 @@ except NotImplementedError:
     print("This prints something once break_head and two_heads are written.")
 
 # %% [markdown] text="head-text"
-# If you have not written `two_heads`: one head can look for *creek* and *cold*, and the other for *lawn* and *warm*. If you have written both: your heads are innocent, and `break_head` accuses them all the same, because it relies on a single head. A proof is worth no more than its premise.
+# One head can look for *creek* and *cold*, the other for *lawn* and *warm*. Such heads are innocent, and `break_head` accuses them all the same, because it relies on a single head. A proof is worth no more than its premise.
 #
 # Why can two do what one can't? Each head divides by a positive sum of its own, which depends on the sentence. Two fractions with different sums below the line do not add up to votes.
 #

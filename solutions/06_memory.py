@@ -60,8 +60,8 @@ veil(
     "when both of Bamaba's goals are settled",
     of="forget_one.one",
     text="""
-No neuron is *the* memory of oats. Thirty-four push oats for Bamaba, and the board shows the strongest sixteen. Each of them pushes something for other people too. A question lights about half of
-the 128 neurons, and each question a different half: any two share about 33. So the store has neither a drawer for each fact nor an even blur: a fact is a sum of many small pushes, a few of them larger than the rest.
+No neuron is *the* memory of oats. Thirty-four push oats for Bamaba, and the board shows the strongest sixteen. Each of them pushes something for others too. Each question lights another half of
+the 128 neurons, and any two halves share about 33. So the store has neither a drawer for each fact nor an even blur: a fact is a sum of many small pushes, a few of them larger than the rest.
 
 Oats lead by 8.1. A neuron counts by what it does to this *lead*: what it adds to oats, less what it adds to the rival. Neuron 80 counts for most, and without it oats still
 lead by 0.4. Two neurons are enough, and not always the strongest: try 41 and 74. They take only 4.9 from oats, but they also held *flutes* down.

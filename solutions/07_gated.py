@@ -89,8 +89,8 @@ predict("cold_times_water")
 #
 # *{points} · difficulty ●●○ · 5 minutes*
 #
-# Do two bilinear neurons compute the same thing, for every x? A classmate has written code that decides it from their keys. It knows that a factor can move: if one neuron's gate is twice the other's, and its up is half of the other's up, the
-# two products are equal. So the code looks for the number that makes one gate of the other, and for the number that makes one up of the other. If both exist, and their product is 1, it says `True`. Otherwise it says `False`.
+# Do two bilinear neurons compute the same thing, for every x? A classmate has written code that decides it from their keys. It knows that a factor can move: if one neuron's gate is twice the other's, and its up half of the other's, the
+# products are equal. So the code looks for the factor between the gates and for the one between the ups. If both exist, and their product is 1, it says `True`.
 #
 # It passed 20,000 tests, half of them with a factor moved. It is wrong all the same. Which pairs did those tests never contain?
 #
@@ -133,7 +133,7 @@ same_unit_counterexample = ([1, 2], [3, -1], [3, -1], [1, 2])  # a product does 
 #
 # ### Exercise `glu_variant`
 #
-# *{points} · difficulty ●○○ · 4 minutes*
+# *{points} · difficulty ●○○ · 3 minutes*
 #
 # Write the whole family as one function. Dauphin et al. (2016, arXiv 1612.08083) took the sigmoid, a number from 0 to 1, so their gate is a valve for up. They called it a **gated linear unit**, GLU. Shazeer (2020, arXiv 2002.05202) put it into the Transformer's FFN, and tried other activations.
 #
@@ -149,8 +149,6 @@ same_unit_counterexample = ([1, 2], [3, -1], [3, -1], [1, 2])  # a product does 
 # - **Returns** a tensor [..., d_model] in the dtype of `x`. Change none of the arguments in place.
 #
 # In other code the gate has other names, `w1` in LLaMA's and `gate_proj` in Hugging Face's. You know it by its activation.
-#
-# Stuck? Run `hint("glu_variant")` in a cell of your own.
 
 
 # %% exercise="glu_variant"
@@ -200,7 +198,7 @@ A gate that shuts lets each side of 0 have a neuron of its own. A sigmoid gate s
 #
 # *{points} · difficulty ●●● · 14 minutes*
 #
-# The exercise's cell has six functions of one number x. Answer each of them in one of two ways.
+# The exercise's cell has six functions of x. Answer each in one of two ways.
 #
 # **A network** that equals the function at every x there is. Write it as `(kind, neuron)` or `(kind, neuron, neuron)`, with one of the five kinds of the table. A neuron is a list of five numbers, none beyond 1,000:
 #
@@ -215,8 +213,6 @@ A gate that shuts lets each side of 0 have a neuron of its own. A sigmoid gate s
 # - **C.** Such a network never jumps, however many neurons it has. The function does.
 #
 # Begin with x·|x|, which shows that you can write a network. Until it is right, the other five earn nothing, since five letters can be guessed. sign(x) is −1 left of 0, 1 right of 0, and 0 at 0. The check looks at x as large as 1,000,000 and as small as 0.0001, on both sides of 0.
-#
-# Stuck? Run `hint("gate_or_flag")` in a cell of your own.
 
 
 # %% code="network"

@@ -76,7 +76,7 @@ anatomy.block("09")
 #
 # ### Exercise `own_expert_counterexample`
 #
-# *{points} · difficulty ●○○ · 4 minutes*
+# *{points} · difficulty ●○○ · 3 minutes*
 #
 # Find a table about which it is wrong. Each row is a cluster and has the shares of its tokens that go to each expert, so it adds up to 1. There are as many experts as clusters, and
 # clusters are equally large. Any such table earns most of the points. How few clusters can you do it with?
