@@ -305,7 +305,7 @@ def break_head(says, rule, weathers, places):
 #
 # ### Exercise `two_heads`
 #
-# *{points} · difficulty ●●● · 15 minutes · deeper: the core path goes on with “A query that knows a word”*
+# *{points} · difficulty ●●● · 15 minutes · deeper: the core path goes on at the query that knows a word*
 #
 # A single head is always caught. Two heads need not be. Find two whose mixes add up to more than 0 where *into* is right, and to less than 0 where *over* is right.
 #

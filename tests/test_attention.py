@@ -213,7 +213,7 @@ def test_the_boxes_are_what_their_labels_say(seed: int) -> None:
 
 def test_no_head_says_what_the_graph_of_a_rule_forbids_and_some_head_says_all_else() -> None:
     """All 512 rules of three weathers and three places, beside those that drawn votes make, and what has no rectangle."""
-    cells = list(itertools.product(range(3), repeat=2))
+    cells = [(weather, place) for weather in range(3) for place in range(3)]
     generator = torch.Generator().manual_seed(0)
     votes = torch.randn(100_000, 6, dtype=torch.float64, generator=generator)
     drawn = {tuple(row) for row in ((votes[:, :3, None] + votes[:, None, 3:]) > 0).reshape(-1, 9).tolist()}

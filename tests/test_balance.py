@@ -117,14 +117,6 @@ def test_a_longer_run_comes_out_again() -> None:
     assert again.error == pytest.approx(experiment.longer(experiment.SLOW)[0], rel=0.3)
 
 
-def test_errors_have_a_scale() -> None:
-    from ffnlab.course.experiments import river
-
-    nothing = {made: made.stored()["about"]["error of an output of 0"] for made in (experiment, river)}
-    assert f"an output of 0 would have {statistics.fmean(nothing[experiment]):.2f}" in text()
-    assert 0.9 < statistics.fmean(nothing[river]) < 1.1 and "an output of 0 has an error of about 1," in text()
-
-
 def test_what_is_said_where_nothing_was_planted_holds() -> None:
     none, sigmoid = mean("error", "none", 0), mean("error", experiment.SIGMOID, 0)
     assert 1.9 < mean("error", STRONG, 0) / none < 2.4 and "without one it doubles the error" in text()

@@ -354,7 +354,8 @@ def test_a_slow_answer_is_waited_for_on_request(capsys: pytest.CaptureFixture[st
 
 
 @pytest.fixture
-def shell() -> Iterator[InteractiveShell]:
+def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell puts its own there
     instance = InteractiveShell.instance()
     instance.run_cell("from ffnlab import check", store_history=True)
     yield instance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def cells(
     monkeypatch.setenv("FFNLAB_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.delenv("FFNLAB_STRICT", raising=False)
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell puts its own there
     shell = InteractiveShell.instance()
 
     def run(*sources: str) -> str:

@@ -377,7 +377,7 @@ def attention_only_collapse(X0, weights, skip):
     ),
     Attempt(
         "write_fact",
-        "a third answer wins",
+        "too small a push",
         """
 def write_fact(ffn, E, U, n, c):
     with torch.no_grad():
@@ -385,7 +385,7 @@ def write_fact(ffn, E, U, n, c):
         second = match[torch.arange(len(E)) != n].max()
     return E[n], -second, 10 * U[c]
 """,
-        ("third answer", "strongly enough"),
+        ("too weak", "made larger, would let the new answer lead"),
     ),
     Attempt(
         "write_fact",

@@ -241,7 +241,8 @@ def test_neuron_10_hears_the_mood_and_does_not_show_it_because_of_the_verb() -> 
         (Path(__file__).parent.parent / "solutions" / "06_memory.py").read_text(encoding="utf-8").split("\n# ")
     )
     assert "1.42 for the spunky and 1.41 for the timid" in told
-    assert "by their mood the timid are 1.2 behind, by their verb 1.2 ahead" in told
+    assert "an eleventh arrives, which is 1.2 against the timid" in told and world.WAY == 11
+    assert "the neuron reads the verb as well, and there the timid are 1.2 ahead" in told
 
 
 def test_a_key_listens_to_the_words_of_its_name() -> None:

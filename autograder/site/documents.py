@@ -21,7 +21,7 @@ from ffnlab import __version__, boards
 from ffnlab.course.boards import creek
 from ffnlab.registry import DEFAULT, active_course
 
-DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
+DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters", "containers")
 FOR_AUTHORS = ("architecture", "boards", "lms")
 FOR_WHOM = (
     "Twenty minutes, for everybody who has met attention once. This model was trained so that it can be opened. "

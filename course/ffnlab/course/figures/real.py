@@ -157,8 +157,8 @@ def silenced() -> Picture:
     ]
     title = f"{full} neurons do it in {pairs} of {pairs}, and one does it far more"
     sentence = (
-        f"Each dot is a neuron of layer 2 that is switched off. {full} of 1,536 bring all {pairs} pairs nearer, the manual's shortest. "
-        f"On average {special} does so by {svg.label(off[special][0], 3)}, the second best by {svg.label(sorted(effect for effect, _ in off)[-2], 3)}. "
+        f"Each dot is a neuron of layer 2 that is off. {full} of 1,536 bring all {pairs} pairs nearer. "
+        f"On average {special} does so by {svg.label(off[special][0], 3)}, the next by {svg.label(sorted(effect for effect, _ in off)[-2], 3)}. "
         f"Neuron {opposite} moves {pairs - off[opposite][1]} the other way, by {svg.label(-least, 3)}."
     )
     return Picture(title, sentence, svg.card(308, title, sentence, *shapes))
