@@ -112,7 +112,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 # In one head, the third number of every value is between 0.2 and 0.5. Where can the third number of a mix lie, before $W_O$? Choose the tightest answer.
 #
 # - **A.** Anywhere: the scores can be any numbers.
-# - **B.** At any multiple of the numbers that the values have there.
+# - **B.** At any multiple of a value's number there.
 # - **C.** Between 0.2 and 0.5.
 # - **D.** Between −1 and 1, because softmax normalises.
 
@@ -190,7 +190,7 @@ except NotImplementedError:
 
 # %% figure="linear-in-what-after"
 veil("Linear in what?", "when you have guessed", of="one_token", text="""
-Attention is linear in the **values**, as long as the weights stay as they are. In X it is not, unless nothing can move the weights: for example, if a token is on its own, or if all weights are equal whatever the words are.
+Attention is linear in the **values**, as long as the weights stay as they are. In X it is not, except where nothing can move the weights: for a token on its own, or for weights that are equal whatever the words are.
 """)
 
 # %% [markdown] text="quiz_linear-text"
@@ -200,7 +200,7 @@ Attention is linear in the **values**, as long as the weights stay as they are. 
 # old A. The output at *jump* is …
 #
 # - **A.** three times the old output.
-# - **B.** the old output, plus 0.8 times what *creek* would give there with all of the weight.
+# - **B.** the old output, plus 0.8 times the output that *creek* alone would give.
 # - **C.** something else, because the softmax is not linear.
 
 # %% quiz="quiz_linear"
@@ -259,7 +259,7 @@ for ffn in (False, True):
 #
 # $$\frac{e^{s_\mathrm{cold}}\, v_\mathrm{cold} + e^{s_\mathrm{creek}}\, v_\mathrm{creek}}{e^{s_\mathrm{cold}} + e^{s_\mathrm{creek}}}$$
 #
-# and it says *into* if this is above 0. The other words are the same in all four sentences. They add one number to the numerator and a positive one to the denominator. In a model *jump* also adds a constant of its own. Neither changes what follows, so both are left out. Now the weight of *creek* depends on the weather. Is that enough?
+# and it says *into* if this is above 0. The other words are the same in all four sentences. They add one number to the numerator and a positive one to the denominator. In a model *jump* also adds a constant. None of this changes the argument, so we leave it out. Now the weight of *creek* depends on the weather. Is that enough?
 #
 # ### Exercise `break_head`
 #
@@ -356,7 +356,7 @@ except NotImplementedError:
     print("This prints something once break_head and two_heads are written.")
 
 # %% [markdown] text="head-text"
-# One head can look for *creek* and *cold*, the other for *lawn* and *warm*. Such heads are innocent, and `break_head` accuses them all the same, because it relies on a single head. A proof is worth no more than its premise.
+# There are such heads, whether you have written them or not. They are innocent, and `break_head` accuses them all the same, because it relies on a single head. A proof is worth no more than its premise.
 #
 # Why can two do what one can't? Each head divides by a positive sum of its own, which depends on the sentence. Two fractions with different sums below the line do not add up to votes.
 #
@@ -464,7 +464,7 @@ play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 # %% [markdown] text="reach_star-text"
 # <details><summary>How few, and why not fewer? Open this when you have tried.</summary>
 #
-# As b goes from 0 to 1, the output of one ReLU moves in one direction only, whatever a is. XOR has to go up if a = 0, and down if a = 1. So two neurons have to read b,
+# As b goes from 0 to 1, one ReLU can only rise, or only fall, and which of the two does not depend on a. XOR has to go up if a = 0, and down if a = 1. So two neurons have to read b,
 # and for the same reason two have to read a. If there are only two neurons, both read both: that makes four numbers in W1 and two in W2. Three or more neurons
 # need at least two numbers each, which makes six again.
 #

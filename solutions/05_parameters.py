@@ -16,8 +16,10 @@
 # The matrices of one block lie on two pans, attention's on the left, the FFN's on the right. All are drawn at one scale, and every number in them weighs the same. Drag the ring at W1 until
 # the FFN is exactly twice as heavy as attention. Then try the other levels.
 #
-# You will often read that two thirds of a Transformer is FFN. The scales show when that is so. Without its biases even the creek model of notebook 00 hangs at 2 : 1. Its attention only averages,
-# so it has two squares instead of four, and its FFN is twice as wide as the model instead of four times.
+# You will often read that two thirds of a Transformer is FFN. The scales show when that is so. Biases aside, even the creek model of notebook 00 hangs at 2 : 1. Its attention only averages
+# and needs two squares, and its FFN is only twice as wide as the model.
+#
+# Three words on the board: a *gate* is a second W1 beside the first, heads may *share* keys and values, and a block that translates has a *second attention*.
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to a control, and the arrows move it.</span>
 
@@ -110,7 +112,7 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
 # Count a block, whatever its form.
 #
 # - **Takes** `d` (d_model), `f` (d_ff) and `n_heads`.
-# - **May take** `n_kv`, the heads of keys and values, as many as `n_heads` if it is None; `head_dim`, which is `d // n_heads` if it is None; `gated`, `bias` and `attentions`.
+# - **May take** `n_kv`, the number of heads of keys and values (`n_heads` if None); `head_dim` (`d // n_heads` if None); `gated`, `bias` and `attentions`.
 # - **Attention** has four matrices: queries [d, n_heads · head_dim], keys and values [d, n_kv · head_dim] each, and output [n_heads · head_dim, d]. With `attentions=2` all of it is there
 #   twice.
 # - **The FFN** has `W1` [d, f] and `W2` [f, d]. With a gate there are two matrices [d, f].
@@ -160,8 +162,8 @@ veil(
     text="""
 Very little. The FFN has from a third to nearly all of a model.
 
-**The embeddings** decide in small models, because a table grows with d_model and a block with its square. **Shared keys and a gate** decide in the larger ones of today: 70 to 90 %. **A second attention**
-decides in those that translate: less than 60 %. And in a *mixture of experts* each block has many FFNs, of which a token uses a few. Notebooks 08 and 09 are about these.
+In small models **the embeddings** weigh most, because a table grows with d_model and a block with its square. In today's larger ones **shared keys and a gate** settle it: 70 to 90 %. In those that translate **a second attention**
+does: less than 60 %. And in a *mixture of experts* each block has many FFNs, of which a token uses a few. Notebooks 08 and 09 are about these.
 
 Of the fifteen, “two thirds” is true of GPT-3, with 66 %, and nearly true of LLaMA 7B, with 64 %.
 """,
@@ -273,7 +275,7 @@ except NotImplementedError:
 #
 # ## What a step reads
 #
-# Parameters say what a model holds. When it writes, they have to be **fetched** from memory: it makes one new token in a step, and for that it reads all its matrices once (of an input table one row; of a mixture's FFNs, those in use). It also
+# Parameters say what a model holds. When it writes, they have to be **fetched** from memory. It makes one new token in a step, and each step reads every matrix once. (Of an input table it reads one row, of a mixture the FFNs in use.) It also
 # reads the keys and values of all tokens so far, its **KV cache**. Weights serve everybody who is being answered. A cache belongs to one text.
 
 # %% figure="predict-cache-or-weights"
@@ -292,7 +294,7 @@ controls.show(
 # by sharing. Gemma-1 2B keeps a twenty-eighth: an eighth by sharing, and the rest because it is smaller.
 #
 # So a share of the parameters tells what a model holds, and not what its steps read. What a step reads is, in a large model and for short texts, mostly the FFN's weights.
-# With many people and long texts they can be mostly keys and values, as in LLaMA 7B. Sharing keys puts that off.
+# With many people and long texts it can read mostly keys and values, as in LLaMA 7B. Sharing keys puts that off.
 
 # %% [markdown] text="quiz_count-text"
 # ## Quiz

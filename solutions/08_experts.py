@@ -13,7 +13,7 @@
 # %% [markdown] text="title"
 # # 08 · You are the router
 #
-# A token is a dot in the plane, and six experts wait for work. Each has an arrow, and a dot goes to the expert whose arrow reaches furthest in its direction. Drag the arrows. Each dot
+# A token is a dot in the plane, and six experts wait for work. Each has an arrow, and a dot goes to the expert whose arrow reaches furthest in the dot's direction. Drag the arrows. Each dot
 # has a task, two numbers that should come out. Every expert fits one linear map to the dots that it gets, at once and as well as it can. The error that is left is yours.
 #
 # The creek model has one FFN, and it serves every word. Here there are several FFNs, the **experts**, and a **router** sends each token to one or two of them. Near the end, four experts
@@ -65,8 +65,8 @@ veil(
     "when a run has done as well as you did by hand",
     of="router_plane.learn",
     text="""
-Router and experts learned together, 512 new tokens a step. Two aids took part. A small loss rewards an even load; that is the subject of notebook 09. And noise on the logits
-sends a token to another expert now and then. Of seven weights for that loss we took the one that did best in the five runs you can play. In the end each expert was fitted anew to its
+Router and experts learned together, 512 new tokens a step. Two aids took part. A small loss rewards an even load; that is the subject of notebook 09. And some noise on its numbers
+sends a token to another expert now and then. We tried seven weights for that loss, and took the one with which the five runs here did best. In the end each expert was fitted anew to its
 dots, as yours are. So only the arrows are compared.
 
 The lower line of small dots is an experiment: these runs began with arrows like yours. Most of them keep the good division, so it can be held. But none of the sixteen that began at random found
@@ -326,10 +326,10 @@ controls.show(
 # rival [up to seven times as fast](https://arxiv.org/abs/2101.03961). When a model writes for one person, a layer reads the weights of k experts for each token. When it writes for many,
 # nearly every expert is wanted by somebody.
 #
-# ## No expert for water
+# ## What does an expert know?
 #
-# On the plane an expert's region stands for a cluster. What do experts of a language become? Below, four experts have learned the creek's world in place of its FFN, with a small loss for balance. In that world the subjects would be
-# water and land, cold and warm, spunky and timid. Press the dashed words, and see which words go to another expert.
+# On the plane an expert's region stands for a cluster. What do experts of a language become? Below, four experts have learned the creek's world in place of its FFN, with a small loss for balance. If experts had subjects, they would be
+# water or land here, cold or warm, spunky or timid. Press the dashed words, and see which words go to another expert.
 
 # %% figure="sentence"
 controls.show(
@@ -356,7 +356,7 @@ plt.show()
 # %% [markdown] text="subject-after"
 # The first three rows add up to 1 in each run: most of the choice is settled by the position in the sentence, and less of it by the scene. The reverse is weaker still. Whoever knows a word's
 # expert, and nothing else, knows next to nothing of the scene. That holds on average over all words. In run 2, all eight words from *warm* to *jump* go to expert 0 when it
-# is warm; but it gets other words in the cold as well. In this world a position always holds the same kind of word, so nobody can tell whether the router looks at the position or at the word.
+# is warm; but in the cold expert 0 gets other words. In this world a position always holds the same kind of word, so nobody can tell whether the router looks at the position or at the word.
 #
 # The makers of Mixtral looked at theirs. They [saw no clear division by topic](https://arxiv.org/abs/2401.04088), of papers on biology or philosophy, say. What patterns there were had to do with syntax, such as the indentation of code.
 # The makers of OLMoE, with 64 smaller experts, [report high specialization](https://arxiv.org/abs/2409.02060). So an expert is first of all a part of the parameters. Whether it becomes more
@@ -448,7 +448,7 @@ quiz_active = "A"
 # |---|---|
 # | A router is linear. If two tokens choose the same experts, so does every token between them. | the board's third level, `quiz_middle` |
 # | Which experts can be chosen together depends on how many numbers a token has. In a plane five experts can’t have every pair, and four numbers are enough for any number of experts. | the second board, `every_pair` |
-# | A mixture adds up what a few experts say, weighted with their gates, and calls each expert with its own tokens only. | the guess about an unsure token, `quiz_same`, `moe_loop` |
+# | A mixture adds up what a few experts say, weighted with their gates, and calls each expert with its own tokens only. | the guess about an unsure token, `quiz_same`, and `moe_loop`, which is deeper |
 # | The choice has no gradient. A router learns through the gates, and only what they can change. And from a bad start it may never reach a division that it could hold. | `router_learns_counterexample`, the guess about a single expert, the board's last level |
 # | All experts have to be stored, and only the chosen ones work. | the guess about 16 tokens, `quiz_active` |
 #

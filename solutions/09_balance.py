@@ -14,7 +14,7 @@
 # # 09 · The river
 #
 # Eight experts share the tokens of a plane. A router gives each token a score for every expert and sends it to the best one, and whoever is chosen learns. Expert 0 has a head start: its bias in the router
-# begins at 3, and is trained like everything else. Press **Play**, and the river shows how large a share of the tokens each expert gets. Then choose a cure that gets the others working, drag α, and let it play again. There are two cures. The *balance loss* is a second loss, with weight α, that asks for an even load. The *selection bias* helps idle experts when the choice is made. You will meet both again below.
+# begins at 3, and is trained like everything else. Press **Play**, and the river shows how large a share of the tokens each expert gets. Then get the others working. There are two cures: the *balance loss* is a second loss, with weight α, that asks for an even load, and the *selection bias* helps idle experts when the choice is made. Choose one, drag α, and let it play again.
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times.</span>
 
@@ -68,7 +68,7 @@ anatomy.block("09")
 # their training. This notebook is about that loss, and about what else can be done.
 #
 # You need two lines of notebook 08. The router gives each of T tokens a **logit** for each of E experts, and softmax makes **probabilities** p of them. The k most probable experts are
-# chosen, `idx` [T, k], and their outputs are added, each weighted with its probability. One entry of `idx` is a **slot**, so T tokens have k·T slots.
+# chosen, `idx` [T, k], and their outputs are added, each weighted with its probability, which is its **gate**. One entry of `idx` is a **slot**, so T tokens have k·T slots.
 #
 # On the river you have seen that a load can be fair while the error is larger than without a cure. What would be useful? An expert for each cluster. How can one tell that from a
 # table of who goes where? A classmate asks for two things: no two clusters have the same favourite expert, and the load is even. We tried the code below on 10,000 random tables,
@@ -111,15 +111,15 @@ own_expert_counterexample = [[0.6, 0.4], [0.4, 0.6]]  # even, and each expert ha
 # f is what **happened**, and P is what the router **wanted**. The gradient goes through P alone. It pushes down the probability of crowded experts, and so up that of idle ones. The loss is
 # added to that of the task with a weight α, the one that you have dragged on the river.
 #
-# The factor E makes an even load give 1, for any number of experts. It is easily spoiled: code that divides by T and forgets the k slots gives k for an even load, as
-# [a widely used library](https://github.com/huggingface/transformers/issues/43688) has done, and the same α then weighs k times as much.
+# The factor E makes an even load give 1, for any number of experts. Code that divides by T and forgets the k slots gives k for an even load.
+# [A widely used library](https://github.com/huggingface/transformers/issues/43688) has done so. The same α then weighs k times as much.
 
 # %% figure="predict-below-one"
 predict("below_one")
 
 # %% [markdown] text="products-text"
 # In the figure, ten tokens choose among three experts. Some are undecided and lean towards expert 0. The others choose expert 1 and give expert 0 nothing. Drag the dashed
-# line. The second slider is the probability with which the undecided choose expert 0.
+# line to change how many are undecided. The second slider is the probability with which the undecided choose expert 0.
 
 # %% figure="products"
 controls.show(
@@ -174,8 +174,8 @@ except NotImplementedError:
 #
 # ## A bias for the choice
 #
-# The balance loss pulls at the same numbers of the router as the task does. [Wang et al. 2024](https://arxiv.org/abs/2408.15664) do without. Each expert gets a
-# **selection bias** b. The **scores** s are sigmoids of the logits, one for each expert by itself. The k largest of s + b are chosen, but the weights come from s alone. Here they are the scores of the chosen, divided by their sum, as in DeepSeek-V3; Wang et al. take s as it is. No gradient
+# The balance loss pulls at the same numbers of the router as the task does. [Wang et al. 2024](https://arxiv.org/abs/2408.15664) do without that loss. Each expert gets a
+# **selection bias** b. The **scores** s are sigmoids of the logits, one for each expert by itself. The k largest of s + b are chosen, but the weights come from s alone. In the figure and the quiz the weights are the scores of the chosen, divided by their sum, as in DeepSeek-V3. Wang et al. take s as it is. No gradient
 # reaches b. After each step it is moved by hand, by a small step u:
 #
 # $$b_i \leftarrow b_i + u \cdot \mathrm{sign}(\overline{c} - c_i)$$
@@ -232,15 +232,15 @@ def balance_step(logits, idx, b, u):
 # %% [markdown] text="cures-text"
 # ## Cures side by side
 #
-# Now the cures train a larger mixture. The dots are runs of your own `balance_step`, once it is written. This toy is larger than the river: a token has 16 numbers, eight clusters have a linear map each to learn, and there are 300 steps. Its errors are
+# Now the cures train a larger mixture. The dots are runs of your own `balance_step`, once it is written. This toy is larger than the river: a token has 16 numbers and one expert, whose output is weighted with its gate as it is. Eight clusters have a linear map each to learn, and there are 300 steps. Its errors are
 # about a fifteenth of those on the river.
 
 # %% figure="predict-which-alpha"
 predict("which_alpha")
 
 # %% [markdown] text="cures-run-text"
-# The rows “none” and “none, sigmoid” have no cure. A loss has to beat the first, and so has the bias with softmax. Every other bias has to beat the second. Each stroke is a run that we stored, fifteen in a row: on the left with a head start of 3 for expert 0, on the
-# right without. A row without strokes is empty until you bet on it: put the cures that you bet on into `mine`, by the names of their rows, and run the cell. Their strokes appear, and a dot for a run with your own step.
+# Two rows have no cure. The losses and the bias with softmax have to beat “none”. The other biases have to beat “none, sigmoid”. Each row has fifteen strokes, the runs that we stored: on the left with a head start of 3 for expert 0, on the
+# right without. The other rows are empty until you bet on them. Write the names of their rows into `mine`, and run the cell. Their strokes appear, and a dot for a run with your own step.
 
 
 # %% code="cures"
@@ -267,7 +267,7 @@ plt.show()
 # %% figure="cures-after"
 veil("Which cure is best?", "when you have guessed", of="which_alpha", text=f"""
 α = 1 makes the load perfect. But after a head start its error is still three quarters of
-the collapsed run's, and without one it doubles the error. The router has learned to be fair and forgotten to be useful.
+the collapsed run's. Without one it doubles the error. The router has learned to be fair and forgotten to be useful.
 
 The smallest error below is that of the bias with softmax. Is it the best cure? Without a head start it beats α = 0.01 in nine runs of fifteen, and the bias with sigmoids in seven. So they can't be told apart. After
 a head start both beat it in fourteen. Which is best depends on where a run begins.
@@ -441,7 +441,7 @@ progress()
 # Many pages show a mixture of experts in thirty lines. They leave out balance, the subject of this notebook, and two more things.
 #
 # **Logits that grow.** Multiply all logits of a token by 16: it chooses the same expert, and is much surer. Nothing in the task's loss keeps logits small. In bfloat16, with 8
-# significant bits, a logit above 64 is rounded to steps of ½ at the least. So it can be wrong by ¼, and $e^z$ by a factor of $e^{1/4}$, which is 1.28. So the weights get worse as the logits grow. Two things help. Most code computes the router in float32, whatever
+# significant bits, a logit above 64 is rounded to steps of ½ at the least. So it can be wrong by ¼, and $e^z$ by a factor of $e^{1/4}$, which is 1.28. Thus the weights get worse as the logits grow. Two things help. Most code computes the router in float32, whatever
 # the model's dtype is. And the **z-loss** of [Zoph et al. 2022](https://arxiv.org/abs/2202.08906) pulls $\ln \sum e^z$, which is roughly the token's largest logit, towards zero:
 #
 # $$L_z = \frac1T \sum_{t=1}^{T} \Bigl(\ln \sum_{e=1}^{E} e^{z_{te}}\Bigr)^2$$

@@ -17,7 +17,7 @@
 # each kind. Afterwards each run met 1,792 new scenes, and had to say whether the creature jumps over the water or into it.
 #
 # Which kind is better? Pull a lever, and one of its twenty runs is drawn and drops a dot. Stop when you dare to say it. Then see what a
-# thousand others saw who stopped at the same place.
+# thousand others saw when they stopped at the same place.
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times.</span>
 
@@ -117,7 +117,7 @@ So a lead by itself says nothing. One has to know how large a lead two *equal* k
 #
 # - **Takes** `pull`, a function. `pull("A")` draws one more run of kind A and returns whether it has found the rule, `True` or `False`. There are at most 20 runs of each kind.
 # - **Returns** `"A"`, `"B"`, or `None` for “I can't say”.
-# - **Equal kinds**, of which 2, 5 or 8 of 10 runs find the rule: it may name one of them in at most 8 of 100 games, taken over all three.
+# - **Equal kinds**, of which 2, 5 or 8 of 10 runs find the rule: over all three together, it may name one of them in at most 8 of 100 games.
 # - **Kinds that are far apart**, 2 of 10 against 8 of 10: it names the better one in at least 9 of 10 games.
 # - The last point is for stopping early: where the kinds are far apart, 30 pulls are enough on average, both levers counted.
 #
@@ -156,8 +156,8 @@ except NotImplementedError:
 # they found the rule in 18 runs. Does that show that they are *better* than one block with an FFN? A cautious strategy can't say. On the board their twenty runs were the truth. Here they are only twenty
 # pulls.
 #
-# One thing needs no counting. Runs without any FFN found the rule, five of the single blocks among them. So at this task an FFN is not **needed**. Adding one helps a single block, and so does adding two blocks of attention. These runs can't say which helps more. In notebook 00 it
-# was: its attention averages with weights that don't depend on the words, so without the FFN everything before the scores is linear.
+# One thing needs no counting. Runs without any FFN found the rule, five of the single blocks among them. So at this task an FFN is not **needed**. Adding one helps a single block, and so does adding two blocks of attention. These runs can't say which helps more. The model of notebook 00
+# does need it. Its attention averages with weights that don't depend on the words, so without the FFN everything before the scores is linear.
 #
 # ## One thing at a time
 #
@@ -174,7 +174,7 @@ play(orders.grid())
 
 # %% figure="orders-after"
 veil("What else decides?", "when you have found the four", of="orders.both", text=f"""
-One drawing of the weights finds the rule in all eight orders, and one in none. For the six others it depends on the order.
+One drawing of the weights finds the rule in all eight orders, and one in none. For the six others it depends on the order. Eight drawings are eight draws and not 64, so the square's share need not be that of the twenty runs above.
 
 A very small thing can decide, too. In {orders.count_nudged()} of the 64 runs we moved a single weight by a millionth, and changed nothing else. Of these, {orders.count_turned()} ended on the other side of 95 %.
 Computers do not all round their sums alike, so with our weights and our order you may get another result.
@@ -372,7 +372,7 @@ except NotImplementedError:
 #
 # <details><summary>What happened here</summary>
 #
-# In three runs of ours the bits went up, from 1.69 to 1.96, 1.97 and 1.99. More of the same text made them worse at new text.
+# In our three runs the bits rose, from 1.69 to 1.96, 1.97 and 1.99. More of the same text made them worse at new text.
 #
 # </details>
 #
@@ -392,7 +392,7 @@ except NotImplementedError:
     machine()
 
 # %% [markdown] text="alone-text"
-# The first ending in the picture is by the model of notebook 00, with every part that you have earned. Once two blocks are kept, a second ending is by your `Block`, with weights that it has learned itself.
+# In the picture, the first ending is by the model of notebook 00 with your parts in it. Once two blocks are kept, a second ending is by your `Block`, with weights that it has learned itself.
 #
 # Does it run without this course? The last cell starts a fresh Python. It has torch and your two files. Until `generate` is earned, a loop of three lines takes the word with the highest score.
 
@@ -432,7 +432,7 @@ else:
     print("the creek was cold and the spunky dog wanted to jump over it and was glad about the ice .")
 
 # %% [markdown] text="M10-text"
-# Once your two files run in that fresh Python, torch only multiplies matrices, looks up rows of a table, and normalises behind the last block. Everything in between is code that you have written.
+# No line of this course runs in that fresh Python. Once your two files are there, it is your `Block` that turns the creek and the cold into *over*, with torch's layers inside.
 #
 # ### In your own words
 #
@@ -469,7 +469,7 @@ else:
 # |---|---|
 # | One run shows what can happen. Only repeated runs show how often. | the levers, M10 |
 # | Of two equal kinds one is ahead most of the time, so a lead counts only if equal kinds seldom reach it. | `dare`, *covered names* |
-# | Weights and order decide together. So change one and hold the other still, and then do it again with another value of the other: the verdict may turn round. | the square, `no_difference_counterexample` |
+# | Weights and order decide together. So change one and hold the other still. Then hold the other still at another value: the verdict may turn round. | the square, `no_difference_counterexample` |
 # | A block is two halves that read a normed copy and add to a path that is never normed. The FFN is one of them, and it can be exchanged. | `Block` |
 # | A model only gives scores. A loop that chooses a token, appends it and asks again makes a writer of it. | `generate` |
 #

@@ -45,9 +45,9 @@ veil(
 B is neuron 1265 of layer 2, and F is neuron 829 of layer 0. You will meet both again.
 
 The model reads *tokens*, which are words or pieces of words, and puts two of its own around them: `[CLS]` and `[SEP]`. They have no meaning. And yet D, neuron 856 of layer 0, reaches 24 at
-`[CLS]`, whatever the sentence says. Nothing else in the model is as loud, and what it writes there is as large. Such a giant in a token's vector is called a *massive activation*. Remember it: it will spoil an experiment.
+`[CLS]`, whatever the sentence says. No other neuron is as loud, and it writes as loudly as it fires. Such a giant in a token's vector is called a *massive activation*. Remember it: it will spoil an experiment.
 
-We named the lamps by some sentences and tried the names on others. “Music” held in 12 of 12 pairs that did not choose it, “animal” in 6 of 6, “vehicle” in 10 of
+We named the lamps by pairs of sentences, one with the thing and one without, and tried the names on other pairs. “Music” held in 12 of 12, “animal” in 6 of 6, “vehicle” in 10 of
 12. Is a horse a vehicle?
 """,
 )
@@ -278,6 +278,7 @@ pair = "The dog is not afraid of the water.", "The dog is afraid of the water." 
 try:
     print(f"as it is      {alike(*pair):.3f}")
     print(f"without 1265  {alike(*pair, layer=2, act=held(F.gelu, 1265, 0.0)):.3f}")
+    # 795 is another neuron of layer 2, to compare
     print(f"without 795   {alike(*pair, layer=2, act=held(F.gelu, 795, 0.0)):.3f}")
 except NotImplementedError:
     print("These lines light up when real_half and held are written.")
@@ -298,8 +299,8 @@ veil(
 
 “20 of 20” tells you the direction of an effect, not its size. Without 1265, 56 of all 61 pairs come nearer, by 0.014 on average. Without neuron 970 it is 56 as well, by 0.0003.
 
-This speaks for 1265. The manual's pairs did not choose it. The next neuron that does the same does a third as much on these 20. And of 24 pairs that say the same in other words, 20 move by
-less than 0.006, while three move apart, because 1265 hears both sentences (*broken*, *out of order*).
+This speaks for 1265. The manual's pairs did not choose it. The next neuron does a third as much. Of 24 pairs that say the same in other words, 20 move by
+less than 0.006. Three move apart, where 1265 hears both (*broken*, *out of order*). One comes nearer, by 0.028: only one of its sentences has a *not*.
 
 This speaks against it. Neuron 308 tells 51 of the 61 pairs apart, and moves all 20 the *other* way, by 0.015. Without 1265 the 20 pairs are 0.963 alike instead of 0.937, not 1. And 829, of layer 0, moves
 them by 0.011. So “the model understands *not* by this neuron” would be too much.
@@ -309,7 +310,7 @@ them by 0.011. So “the model understands *not* by this neuron” would be too 
 # %% [markdown] text="place-text"
 # ## Off is not nothing
 #
-# A neuron that is off has the value 0. That is a choice as well. What if you silence whole FFNs?
+# A neuron that is off has the value 0. That is a choice as well. What if you silence whole FFNs? We measure it with 24 pairs of *twins*, sentences that say the same in other words, and with *strangers*, which don't. A twin is found if no other sentence is more alike. We search from left to right, and from right to left.
 
 # %% figure="predict-place"
 predict("real_place")
@@ -334,7 +335,7 @@ Remember the giant. At `[CLS]` the first FFN writes a vector of length 193; at a
 | the mean of all | 21, 23 | 0.98, 0.96 | 0.49, −0.03 |
 | means by kind | 23, 23 | 0.77, 0.48 | 0.54, −0.04 |
 
-Centred, strangers are strangers in all four rows, and twins are still alike. So most of what the mean did was to shift all vectors the same way.
+Centred, strangers are strangers in all rows, and twins are still alike. So most of what the mean did was to shift all vectors alike.
 Which is gentler, zero or a mean? It depends on the ruler.
 """,
 )
@@ -345,7 +346,7 @@ Which is gentler, zero or a mean? It depends on the ruler.
 # | idea | tested by |
 # |---|---|
 # | A real model is a file of numbers with names. FFNs have two thirds of a block, and of this file less than a third. | the guess about the file |
-# | My functions run it. What the numbers mean is in no number: which way a matrix lies, which GELU, where the norm is. | `real_half` |
+# | Your functions run it. What the numbers mean is in no number: which way a matrix lies, which GELU, where the norm is. | `real_half` |
 # | Some sentences find a neuron, and others, by somebody else, prove it. | the guess about two pairs, `find_neuron` |
 # | A neuron's name is ours, and one sentence can break it. | the sentences that fooled 1265 |
 # | What a neuron hears is one claim, what it does is another. To test it, switch it off, and all others beside it, and say what takes its place. | `held`, the guesses about 20 of 20 and about the mean |

@@ -153,7 +153,7 @@ def rule(
         )
     written = _written(attributes, word, strength, one_is_enough)
     title, words = _rule_words(written)
-    note = f"In each box: the share that says “{word}”, without the neuron → with it. In framed boxes the rule holds."
+    note = f"In each box: the share that says “{word}”, without the neuron → with it. Framed: the rule holds."
     shapes = [
         _draw_buttons(attributes, word),
         svg.text(LEFT, 97, note, size=12, fill=style.MUTED),

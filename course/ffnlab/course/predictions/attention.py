@@ -25,7 +25,7 @@ PREDICTIONS = {
     ),
     "one_head": Prediction(
         question="""The cell hands *cold creek*, *warm creek*, *cold lawn* and *warm lawn* to this head. What will the four outputs be?""",
-        options=("0, 0, 0, 1", "0, 1, 1, 0", "0, 1, 1, 2", "½, ½, ½, ½"),
+        options=("0, 0, 0, 1", "0, 1, 1, 0", "0, 1, 1, 2", "1, 0, 0, 1"),
         right="0, 1, 1, 0",
         explanation="""One head can say it. In *cold creek* and *warm lawn* the score of the place is 50, so the weather looks at the place, whose value
         is 0. In the other two it is −50, so the weather looks at itself, whose value is 1. The other one of the two words keeps a weight of 2·10⁻²².""",

@@ -31,7 +31,7 @@ PREDICTIONS = {
         options=("0.001", "0.01", "0.1", "1"),
         right="0.01",
         explanation="""What counts is how large the balance loss is beside the task's. On the river α = 0.1 was gentle. Here the errors are about
-        a fifteenth, so one looks for a gentle α near a fifteenth of 0.1. The Switch Transformer's is 0.01, too. But α = 0.001 is too weak against this head
-        start. Both 0.01 and 1 spread the load over all eight experts, but an even load is not the aim: a small error is.""",
+        a fifteenth, so one looks for a gentle α near a fifteenth of 0.1. The Switch Transformer's is 0.01, too. An even load is not the aim: a
+        small error is.""",
     ),
 }

@@ -12,8 +12,7 @@ PREDICTIONS = {
         right=2,
         within=1,
         unit=" of 8",
-        explanation="""It is two: one drawing of the weights finds the rule in every order, and one in none. In the six other rows both happen.
-        Now uncover them.""",
+        explanation="""It is two. Now uncover them, and see which.""",
     ),
     "fifteen_seconds": Prediction(
         question="The training takes some fifteen seconds. What will the model write after it, at temperature 0.5?",
