@@ -18,8 +18,7 @@
 #
 # You will often read that two thirds of a Transformer is FFN. The scales show when that is so. Biases aside, even the creek model of notebook 00 hangs at 2 : 1. Its attention only averages
 # and needs two squares, and its FFN is only twice as wide as the model.
-#
-# Three words on the board: a *gate* is a second W1 beside the first, heads may *share* keys and values, and a block that translates has a *second attention*.
+# (A *gate*, at level 2, is a second W1.)
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to a control, and the arrows move it.</span>
 

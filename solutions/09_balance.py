@@ -267,9 +267,9 @@ plt.show()
 # %% figure="cures-after"
 veil("Which cure is best?", "when you have guessed", of="which_alpha", text=f"""
 α = 1 makes the load perfect. But after a head start its error is still three quarters of
-the collapsed run's. Without one it doubles the error. The router has learned to be fair and forgotten to be useful.
+the collapsed run's. Without a head start it doubles the error. The router has learned to be fair and forgotten to be useful.
 
-The smallest error below is that of the bias with softmax. Is it the best cure? Without a head start it beats α = 0.01 in nine runs of fifteen, and the bias with sigmoids in seven. So they can't be told apart. After
+The smallest error below is that of the bias with softmax. Is it best? Without a head start it beats α = 0.01 in nine runs of fifteen, and the bias with sigmoids in seven. So they can't be told apart. After
 a head start both beat it in fourteen. Which is best depends on where a run begins.
 
 The paper's u = 0.001 needs more time. After a head start it ends worse than no cure in fourteen runs. With 600 steps it ends better in thirteen.

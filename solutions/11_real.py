@@ -297,7 +297,7 @@ veil(
     text=f"""
 {figures.silenced().still()}
 
-“20 of 20” tells you the direction of an effect, not its size. Without 1265, 56 of all 61 pairs come nearer, by 0.014 on average. Without neuron 970 it is 56 as well, by 0.0003.
+“20 of 20” tells you the direction of an effect, not its size. Without 1265, 56 of all 61 pairs come nearer, by 0.014 on average. Without 970 it is 56 as well, by 0.0003.
 
 This speaks for 1265. The manual's pairs did not choose it. The next neuron does a third as much. Of 24 pairs that say the same in other words, 20 move by
 less than 0.006. Three move apart, where 1265 hears both (*broken*, *out of order*). One comes nearer, by 0.028: only one of its sentences has a *not*.
@@ -326,7 +326,7 @@ veil(
 Remember the giant. At `[CLS]` the first FFN writes a vector of length 193; at a word, of length 5. The mean of all tokens is full of giants, and every word gets a share. With a mean for `[CLS]`, one for
 `[SEP]` and one for words, strangers fall to 0.48.
 
-*Centred*: the mean of all vectors is taken off first.
+*Centred*: their mean is taken off first.
 
 | in their place | find their twin, of 24 | twins, strangers | the same, centred |
 |---|--:|--:|--:|

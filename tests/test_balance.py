@@ -89,7 +89,7 @@ def test_what_is_said_of_the_planted_collapse_holds() -> None:
     for cure in (GENTLE, "loss, α = 0.1", STRONG, BIAS, SOFTMAX):
         assert ranges("effective", cure, 3)[0] > 7 and ranges("dead", cure, 3) == (0, 0)  # “work again”
         assert smaller((cure, 3), ("none", 3)) == MANY
-    assert ranges("effective", "loss, α = 0.001", 3)[1] < 2 and "0.001 is too weak" in explain("which_alpha")
+    assert ranges("effective", "loss, α = 0.001", 3)[1] < 2  # too weak against the head start
     assert mean("effective", "bias, u = 0.001", 3) < 6 and smaller(("bias, u = 0.001", 3), ("none", 3)) <= 2
     collapse = mean("error", "none", 3)
     assert ranges("effective", "none", 3) == (1, 1) and "the collapsed run's" in text()
@@ -119,7 +119,7 @@ def test_a_longer_run_comes_out_again() -> None:
 
 def test_what_is_said_where_nothing_was_planted_holds() -> None:
     none, sigmoid = mean("error", "none", 0), mean("error", experiment.SIGMOID, 0)
-    assert 1.9 < mean("error", STRONG, 0) / none < 2.4 and "without one it doubles the error" in text()
+    assert 1.9 < mean("error", STRONG, 0) / none < 2.4 and "Without a head start it doubles the error" in text()
     assert smaller((STRONG, 0), ("none", 0)) == 0  # “more harm than no cure”
     assert mean("error", BIAS, 0) < mean("error", GENTLE, 0) < none
     assert min(experiment.CURES, key=lambda cure: mean("error", cure, 0)) == SOFTMAX  # “the smallest error”

@@ -12,7 +12,7 @@ PREDICTIONS = {
         right=2,
         within=1,
         unit=" of 8",
-        explanation="""It is two. Now uncover them, and see which.""",
+        explanation="""It is two of the eight. Now uncover them, and see what the other six do.""",
     ),
     "fifteen_seconds": Prediction(
         question="The training takes some fifteen seconds. What will the model write after it, at temperature 0.5?",
