@@ -44,8 +44,8 @@ veil("Why does nobody help the idle?", "when the level without a cure is settled
 Only a chosen expert has an output, so only a chosen expert gets a gradient. An expert without tokens stays as it is. Nothing in the task's loss asks the router to try it, although there is a
 cluster for each expert.
 
-Yet an idle expert can come back. The router moves, and may bring it a few tokens by accident. Follow expert 2 from the head start: at step 12 it has 3 % of the tokens. It learns, and at the end it has half of them. A cure does on
-purpose what happens here by accident: change nothing but the cure, to the balance loss with α = 0.1, and all eight get tokens.
+Yet an idle expert can come back. The router moves, and may bring it a few tokens by accident. Follow expert 2 from the head start: at step 12 it has 3 % of the tokens. It learns, and ends with half of them. A cure does on
+purpose what happens here by accident: switch the cure to the balance loss with α = 0.1, change nothing else, and all eight get tokens.
 
 Without a cure it does not happen to all. The sixteen small strokes are other runs with the same settings, and none of them ends with eight at work, with the head start or without.
 """)
@@ -232,15 +232,15 @@ def balance_step(logits, idx, b, u):
 # %% [markdown] text="cures-text"
 # ## Cures side by side
 #
-# Now the cures train a larger mixture. The dots are runs of your own `balance_step`, once it is written. This toy is larger than the river: a token has 16 numbers and one expert, whose output is weighted with its gate as it is. Eight clusters have a linear map each to learn, and there are 300 steps. Its errors are
+# Now the cures train a larger mixture than the river's. A token has 16 numbers and goes to one expert, whose output is weighted with its gate as it is. Each of eight clusters has a linear map to be learned, in 300 steps. Errors are
 # about a fifteenth of those on the river.
 
 # %% figure="predict-which-alpha"
 predict("which_alpha")
 
 # %% [markdown] text="cures-run-text"
-# Two rows have no cure. The losses and the bias with softmax have to beat “none”. The other biases have to beat “none, sigmoid”. Each row has fifteen strokes, the runs that we stored: on the left with a head start of 3 for expert 0, on the
-# right without. The other rows are empty until you bet on them. Write the names of their rows into `mine`, and run the cell. Their strokes appear, and a dot for a run with your own step.
+# Two rows are without a cure, because scores can be softmax or sigmoids. The losses and the bias with softmax have to beat “none”, and the other biases “none, sigmoid”. A stroke is one of fifteen stored runs: on the left with a head start of 3 for expert 0, on the
+# right without. Rows with a cure stay empty until you bet. Write the names of those that you believe in into `mine`, and run the cell. A dot is a run with your own `balance_step`.
 
 
 # %% code="cures"
@@ -373,7 +373,7 @@ quiz_selection = "B"
 #
 # Two runs of the toy, without a head start, ended like this. One was trained with α = 0.01, the other with α = 1. Which one had α = 1?
 #
-# | run | effective experts | where the tokens of cluster 0 go, expert by expert |
+# | run | like so many equal experts | where the tokens of cluster 0 go, expert by expert |
 # |---|---|---|
 # | 1 | 8.0 | 6 %, 44 %, 0 %, 0 %, 21 %, 4 %, 23 %, 2 % |
 # | 2 | 8.0 | 0 %, 100 %, 0 %, 0 %, 0 %, 0 %, 0 %, 0 % |

@@ -163,7 +163,7 @@ So the sentences that find a neuron can't prove it. Those that prove it had bett
 # - **Takes** two tensors [pairs, neurons], with an even number of pairs: `loud_with[i, n]` is the loudest that neuron n gets in the sentence of pair i with the thing, `loud_without[i, n]` in the one without it.
 # - **Returns** a pair of whole numbers. The first is the number of the neuron that you trust, chosen by the first half. The second is the number of pairs in the second half in which it is louder by
 #   more than 1.
-# - A good neuron may miss a pair, and a bad one may shout in one. Choose so that neither fools you.
+# - A good neuron may miss a pair, and a bad one may shout in one. Choose so that neither fools you. Halves of one list are the cheap version of a proof. The manual's pairs are the better one.
 
 # %% exercise="find_neuron"
 def find_neuron(loud_with, loud_without):
@@ -297,20 +297,20 @@ veil(
     text=f"""
 {figures.silenced().still()}
 
-“20 of 20” tells you the direction of an effect, not its size. Without 1265, 56 of all 61 pairs come nearer, by 0.014 on average. Without 970 it is 56 as well, by 0.0003.
+“20 of 20” tells the direction of an effect, not its size. Without 1265, 56 of all 61 pairs come nearer, on average by 0.014. Without 970, one of the six others, also 56, by 0.0003.
 
-This speaks for 1265. The manual's pairs did not choose it. The next neuron does a third as much. Of 24 pairs that say the same in other words, 20 move by
-less than 0.006. Three move apart, where 1265 hears both (*broken*, *out of order*). One comes nearer, by 0.028: only one of its sentences has a *not*.
+For 1265: it was not chosen by the manual's pairs, and the next neuron does a third as much. Of 24 pairs that say the same in other words, 20 move by
+less than 0.006. In three it hears both sentences (*broken*, *out of order*), and they move apart. One has a single *not*, and comes nearer, by 0.028.
 
-This speaks against it. Neuron 308 tells 51 of the 61 pairs apart, and moves all 20 the *other* way, by 0.015. Without 1265 the 20 pairs are 0.963 alike instead of 0.937, not 1. And 829, of layer 0, moves
-them by 0.011. So “the model understands *not* by this neuron” would be too much.
+Against it: neuron 308 tells 51 of the 61 pairs apart, and moves all 20 the *other* way, by 0.015. Without 1265 the 20 pairs are 0.963 alike instead of 0.937, not 1. And 829, of layer 0, moves
+them by 0.011. So “the model understands *not* by it” would be too much.
 """,
 )
 
 # %% [markdown] text="place-text"
 # ## Off is not nothing
 #
-# A neuron that is off has the value 0. That is a choice as well. What if you silence whole FFNs? We measure it with 24 pairs of *twins*, sentences that say the same in other words, and with *strangers*, which don't. A twin is found if no other sentence is more alike. We search from left to right, and from right to left.
+# A neuron that is off has the value 0. That is a choice as well. What if you silence whole FFNs? We measure it with 24 pairs of *twins*, sentences that say the same in other words, and with *strangers*, any two others. Each sentence looks for its twin among the 24 of the other column, and has found it if none is more alike. So there are two counts of 24.
 
 # %% figure="predict-place"
 predict("real_place")
@@ -326,16 +326,16 @@ veil(
 Remember the giant. At `[CLS]` the first FFN writes a vector of length 193; at a word, of length 5. The mean of all tokens is full of giants, and every word gets a share. With a mean for `[CLS]`, one for
 `[SEP]` and one for words, strangers fall to 0.48.
 
-*Centred*: their mean is taken off first.
+*Centred*: the mean of all these vectors is subtracted first.
 
-| in their place | find their twin, of 24 | twins, strangers | the same, centred |
+| in their place | find their twin | twins, strangers | centred |
 |---|--:|--:|--:|
 | themselves | 24, 24 | 0.70, 0.10 | 0.66, −0.04 |
 | zeros | 24, 24 | 0.72, 0.32 | 0.57, −0.04 |
 | the mean of all | 21, 23 | 0.98, 0.96 | 0.49, −0.03 |
 | means by kind | 23, 23 | 0.77, 0.48 | 0.54, −0.04 |
 
-Centred, strangers are strangers in all rows, and twins are still alike. So most of what the mean did was to shift all vectors alike.
+Centred, strangers are strangers in all rows, and twins are still alike. So most of what the mean did was to shift all vectors in the same way.
 Which is gentler, zero or a mean? It depends on the ruler.
 """,
 )

@@ -8,6 +8,7 @@ would not end in time is not begun.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Iterable
@@ -57,7 +58,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=far)
     items[:] = [item for item in items if near[item] < FAR]
     names = exercises_of(changed)
-    items.sort(key=lambda item: (near[item], not any(f"[{name}" in item.nodeid for name in names)))
+    # Of equally near tests, first those of the file that is called after what has changed, as test_real.py after solutions/11_real.py.
+    own = {f"test_{re.sub(r'^[0-9]+_', '', file.stem)}" for file in changed}
+    items.sort(
+        key=lambda item: (
+            near[item], item.path.stem not in own, not any(f"[{name}" in item.nodeid for name in names),
+        )
+    )  # fmt: skip
     config.stash[KNOWN] = _known_seconds(config)
     end = psutil.Process().create_time() + config.getoption("--nearest")
     config.stash[END] = max(end, time.time() + AT_LEAST)

@@ -179,9 +179,9 @@ def execute(assignment: str) -> tuple[Any, dict[str, bytes]]:
     """The solution notebook with its outputs; and by file, the stored pictures of its figures. A check below full marks fails the build."""
     notebook = notebook_of(assignment)
     with tempfile.TemporaryDirectory() as course:
+        # A course of this notebook alone: what progress() shows of others would be out of date whenever one of them gets an exercise.
         folder = Path(course) / assignment
-        for name in active_course().notebooks:  # so that it looks like a course to progress() and the doctor
-            (Path(course) / name).mkdir()
+        folder.mkdir()
         frames_folder = Path(course) / "frames"
         frames_folder.mkdir()
         old = {name: os.environ.get(name) for name in ("FFNLAB_STRICT", "PYTHONHASHSEED")}

@@ -48,12 +48,6 @@ def padded(gate_weight, up_weight):
     return F.pad(gate_weight, (0, 0, 0, f)) + F.pad(up_weight, (0, 0, f, 0))
 
 
-def _fuse(name, message, source, form_of=""):
-    fuse_gate_up.add_source(
-        "mistake", name, message, f"def fuse_gate_up(gate_weight, up_weight):\n    {source}\n", form_of
-    )
-
-
 fuse_gate_up.slips("""
 of by_the_transposes
 in torch.cat([gate_weight.T, up_weight.T], dim=1).T

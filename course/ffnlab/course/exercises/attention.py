@@ -182,10 +182,6 @@ def _mix(scores: torch.Tensor, values: torch.Tensor, sentence: Sentence) -> floa
     return float(torch.softmax(scores[numbers], dim=0) @ values[numbers])
 
 
-def _way(total: float) -> str:
-    return "into" if total > 0 else "over"
-
-
 # break_head
 
 CLEAR = 0.05  # how far from 0 the mix of a drawn head is in every sentence
