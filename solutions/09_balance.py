@@ -13,7 +13,7 @@
 # %% [markdown] text="title"
 # # 09 · The river
 #
-# Eight experts share the tokens of a plane. A router gives each token a score for every expert and sends it to the best one, and whoever is chosen learns. Expert 0 has a head start: its bias in the router
+# Eight experts share the tokens of a plane. A router gives each token a score for every expert and sends it to the best one, and whoever is chosen learns. Expert 0 has a head start: a number that is added to its score
 # begins at 3, and is trained like everything else. Press **Play**, and the river shows how large a share of the tokens each expert gets. Then get the others working. There are two cures: the *balance loss* is a second loss, with weight α, that asks for an even load, and the *selection bias* helps idle experts when the choice is made. Choose one, drag α, and let it play again.
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times.</span>
@@ -54,7 +54,7 @@ Without a cure it does not happen to all. The sixteen small strokes are other ru
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | {minutes} minutes on the core path; {more} more for question M9 and the part *Deeper* |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M9 |
 # | **You need** | `08_experts` |
 # | **Points** | {points} |
 

@@ -104,7 +104,7 @@ for name, shape in real.stored()["shapes"].items():  # with the file: real_file.
 # - **Returns** a tensor like `x`. `x` and `W` stay as they are.
 # - BERT is post-norm. Its settings say `"hidden_act": "gelu"` and `"layer_norm_eps": 1e-12`.
 #
-# Nothing in the file says which way a matrix lies. Two of the weights above fit `x @ W` as they are. **Do they belong there?**
+# Nothing in the file says which way a matrix lies. Two of the weights above fit `x @ weight` as they are. **Do they belong there?**
 #
 # The check tries your function on a little model with the same names. The cell below the check runs your function inside the real one, if you have it.
 
@@ -310,7 +310,7 @@ them by 0.011. So “the model understands *not* by it” would be too much.
 # %% [markdown] text="place-text"
 # ## Off is not nothing
 #
-# A neuron that is off has the value 0. That is a choice as well. What if you silence whole FFNs? We measure it with 24 pairs of *twins*, sentences that say the same in other words, and with *strangers*, any two others. Each sentence looks for its twin among the 24 of the other column, and has found it if none is more alike. So there are two counts of 24.
+# A neuron that is off has the value 0. That is a choice as well. What if you silence whole FFNs? We measure it with 24 pairs of *twins*, sentences that say the same in other words, and with *strangers*, any two others. Write the pairs as two columns. Each sentence looks for its twin in the other column, and has found it if none is more alike: 24 searches from the left, and 24 from the right.
 
 # %% figure="predict-place"
 predict("real_place")
