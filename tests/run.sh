@@ -41,8 +41,10 @@ run_all() {
     log=$(mktemp)
     beside=$(mktemp -d)
     trap 'kill -- -$! 2>/dev/null; rm -rf "$log" "$beside"' EXIT
-    # The last ones take longest, so they come first.
-    mapfile -t solutions < <(ls -r solutions/*/*.ipynb)
+    # The last ones take longest, so they come first. The bash of macOS has no mapfile.
+    solutions=()
+    local notebook
+    for notebook in solutions/*/*.ipynb; do solutions=("$notebook" ${solutions[@]+"${solutions[@]}"}); done
 
     summary=
     status=0
