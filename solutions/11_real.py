@@ -240,7 +240,7 @@ Does 1265 hear whether something is negated, then? In the last row nothing is, a
 # %% [markdown] text="held-text"
 # ## Does it do anything?
 #
-# A lamp may burn where nobody looks. So switch it off, and see whether a sentence and its negation become harder to tell apart. You need not touch the FFN for that, because it takes any activation.
+# A lamp may burn where nobody looks. So switch it off, and see whether a sentence and its negation become harder to tell apart. Your `real_half` takes any activation, so you need not touch it.
 #
 # ### Exercise `held`
 #

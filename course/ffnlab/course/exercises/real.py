@@ -126,7 +126,7 @@ def _draw_loudness(rng: Draw, case: int) -> dict[str, Any]:
 find_neuron = Exercise(
     "find_neuron",
     draw=_draw_loudness,
-    where="“Which neuron hears it?”, what luck does.",
+    where="the section “Which neuron hears it?”, and what luck does there.",
     understood="A neuron is found with some sentences and proved with others; a proof on the sentences that found it proves nothing.",
     hints=(
         "Cut both tensors in two first, and let the search see the first halves only.",
